@@ -131,13 +131,17 @@ final class PolicyLoad: ModelStage, LoadSource {
                 rules[Int64(schema.number(of: entity))] = try RowRules(
                     entity: entity, schema: schema, mapping: nil, copied: [:], typed: [], excuses: false)
             }
+            var errors = BrokenRuleErrors()
             try touched.forEachKey(table: table) { key in
                 batch.removeAll()
                 guard try rows.fetch(key, into: &batch),
                     let rules = rules[batch[0, EntityTable.entityColumn].integerValue]
                 else { return }
-                try rules.check(batch, row: 0) { broken, _ in try modelRun.validation.noteOfAny(broken) }
+                try rules.check(batch, row: 0) { broken, _ in
+                    try errors.keep { try modelRun.validation.noteOfAny(broken) }
+                }
             }
+            try errors.end()
         }
     }
 

@@ -30,6 +30,7 @@ extension DestinationObjects {
     /// - Parameter round: gets the objects that have to be deleted next.
     private func delete(_ id: ObjectPlace, cascadingTo round: inout DeletionRound) throws {
         guard try exists(id) else { return }
+        try context?.keepAttributes(of: id)
         for relationship in id.entity.relationships {
             guard let (store, side) = links.store(of: relationship) else { continue }
             switch relationship.deleteRule {
@@ -80,20 +81,15 @@ extension DestinationObjects {
     ///
     /// - Throws: `validation.deniedDelete` (65) for the first such object; its `NSError` has up to a hundred.
     func checkDenied() throws {
-        var errors: [MigrationError] = []
+        var errors = BrokenRuleErrors()
         try links.denied.show { object, member, number, side throws(MigrationError) in
-            guard errors.count < DeniedDeletions.mostErrors, links.all.indices.contains(number) else { return }
+            guard !errors.isFull, links.all.indices.contains(number) else { return }
             let store = links.all[number]
             guard let relationship = store.relationship(of: side), try exists(member) else { return }
             if store.isExclusive(side.other), try !store.partners(of: member.key, side: side.other).isEmpty { return }
-            errors.append(denial(of: object, by: member, relationship))
+            errors.add(denial(of: object, by: member, relationship))
         }
-        guard var first = errors.first else { return }
-        if errors.count > 1 {
-            first.cocoa = CocoaDetails(
-                NSValidationMultipleErrorsError, [NSDetailedErrorsKey: errors.map { $0 as NSError }])
-        }
-        throw first
+        try errors.end()
     }
 
     private func denial(

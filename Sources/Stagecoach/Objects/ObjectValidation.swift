@@ -11,13 +11,10 @@ struct ObjectValidation {
     ///
     /// - Throws: `validation.…` (65) for the first rule that is broken; its `NSError` has those of all properties.
     func run() throws {
-        var broken: [MigrationError] = []
-        func note(_ check: () throws -> Void) throws {
-            do { try check() } catch let error as MigrationError where error.cocoa != nil { broken.append(error) }
-        }
+        var broken = BrokenRuleErrors()
         for attribute in object.entity.attributes where !attribute.isTransient {
             let value = object.primitiveValue(forKey: attribute.name)
-            try note {
+            try broken.keep {
                 if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
                     throw failure(
                         "validation.missing", "An element that its composite requires has no value", attribute.name)
@@ -27,15 +24,9 @@ struct ObjectValidation {
         }
         for relationship in object.entity.relationships where !relationship.isTransient {
             let value = object.value(forKey: relationship.name)
-            try note { try check(relationship, members: ValueBridge.items(of: value), value) }
+            try broken.keep { try check(relationship, members: ValueBridge.items(of: value), value) }
         }
-        guard var first = broken.first else { return }
-        if broken.count > 1 {
-            first.cocoa = CocoaDetails(
-                NSValidationMultipleErrorsError,
-                [NSDetailedErrorsKey: broken.map { $0 as NSError }, NSValidationObjectErrorKey: object])
-        }
-        throw first
+        try broken.end(of: object)
     }
 
     /// Checks the rules of one property for a value.
@@ -72,23 +63,20 @@ struct ObjectValidation {
         for predicate in ValuePredicate.all(of: rule) where predicate.isBroken(by: value) {
             throw failure(
                 "validation.predicate", "The value does not satisfy the validation predicate \(predicate.text)",
-                rule.name, value, FormatPredicate(format: predicate.text))
+                rule.name, value, ValidationRule.predicate.predicate(of: rule, text: predicate.text))
         }
         if let number = (value as? Date)?.timeIntervalSinceReferenceDate ?? (value as? NSNumber)?.doubleValue {
             let isDate = value is Date
-            func bound(_ number: Double) -> Any {
-                isDate ? Date(timeIntervalSinceReferenceDate: number) : NSNumber(value: number)
-            }
             if let least = rule.minimum.flatMap(NumberBound.init)?.real, number < least {
                 throw failure(
                     "validation.tooSmall", "The value is below the least one the model allows", rule.name, value,
-                    FormatPredicate(format: "SELF >= %@", bound(least)),
+                    ValidationRule.minimum.predicate(of: rule),
                     cocoa: isDate ? NSValidationDateTooSoonError : nil)
             }
             if let most = rule.maximum.flatMap(NumberBound.init)?.real, number > most {
                 throw failure(
                     "validation.tooLarge", "The value is above the greatest one the model allows", rule.name, value,
-                    FormatPredicate(format: "SELF <= %@", bound(most)),
+                    ValidationRule.maximum.predicate(of: rule),
                     cocoa: isDate ? NSValidationDateTooLateError : nil)
             }
         }
@@ -97,12 +85,12 @@ struct ObjectValidation {
         if let least = rule.minimumLength, length < least {
             throw failure(
                 "validation.tooShort", "The text is shorter than the model allows", rule.name, value,
-                FormatPredicate(format: "length >= \(least)"))
+                ValidationRule.minimumLength.predicate(of: rule))
         }
         if let most = rule.maximumLength, length > most {
             throw failure(
                 "validation.tooLong", "The text is longer than the model allows", rule.name, value,
-                FormatPredicate(format: "length <= \(most)"))
+                ValidationRule.maximumLength.predicate(of: rule))
         }
         guard let pattern = rule.regularExpression else { return }
         let isMatching: Bool
@@ -112,7 +100,7 @@ struct ObjectValidation {
         guard isMatching else {
             throw failure(
                 "validation.pattern", "The text does not match the model's regular expression", rule.name, value,
-                FormatPredicate(format: "SELF MATCHES %@", pattern))
+                ValidationRule.pattern.predicate(of: rule))
         }
     }
 

@@ -1,4 +1,6 @@
 import Diagnostics
+import ManagedModel
+import Mapping
 
 /// A rule that an object breaks.
 struct BrokenRule {
@@ -18,8 +20,10 @@ struct BrokenRule {
     let isRelationship: Bool
     /// True if the source model has the rule too, for a value that is copied unchanged.
     var isOfSource = false
-    /// True if the property is a date.
-    var isDate = false
+    /// The attribute, if the property is one and its rules were checked.
+    var attribute: AttributeDefinition?
+    /// The value as an object; nil if there is none, or it is too large for an error.
+    var object: Any?
 
     var objectID: String { "\(entityName)/p\(key)" }
 
@@ -47,10 +51,17 @@ struct BrokenRule {
             context: .init(
                 entity: entityName, objectID: objectID, property: property, entityMapping: origin?.mappingName))
         error.context.sourceObjectID = origin?.sources.first
-        let dateCodes = [ValidationRule.minimum: NSValidationDateTooSoonError, .maximum: NSValidationDateTooLateError]
-        error.cocoa = CocoaDetails(isDate ? dateCodes[rule] : nil, value.map { [NSValidationValueErrorKey: $0] } ?? [:])
+        error.cocoa = cocoa
         if isOfSource, let excuse { error.remedy = excuse + ". " + (error.remedy ?? "") }
         return error
+    }
+
+    private var cocoa: CocoaDetails {
+        var info: [String: Any] = [:]
+        info[NSValidationValueErrorKey] = object
+        info[NSValidationPredicateErrorKey] = attribute.flatMap { rule.predicate(of: $0, text: bound) }
+        let dateCodes = [ValidationRule.minimum: NSValidationDateTooSoonError, .maximum: NSValidationDateTooLateError]
+        return CocoaDetails(attribute?.type == .date ? dateCodes[rule] : nil, info)
     }
 
     private var sentence: String {
@@ -74,6 +85,25 @@ struct BrokenRule {
         case .value: return "The value cannot be computed:\(shown)"
         case .type: return "The value\(shown) is not of the attribute's type: it is \(bound ?? "of another type")"
         }
+    }
+}
+
+extension ValidationRule {
+    /// Returns the predicate that a value of an attribute has to satisfy; nil for a rule that is none.
+    ///
+    /// - Parameter text: the format of the validation predicate, if the rule is that one.
+    func predicate(of attribute: AttributeDefinition, text: String? = nil) -> FormatPredicate? {
+        let (format, bound): (String, Any?) =
+            switch self {
+            case .minimum: ("SELF >= %@", attribute.minimum?.object)
+            case .maximum: ("SELF <= %@", attribute.maximum?.object)
+            case .minimumLength: ("length >= %@", attribute.minimumLength)
+            case .maximumLength: ("length <= %@", attribute.maximumLength)
+            case .pattern: ("SELF MATCHES %@", attribute.regularExpression)
+            case .predicate: (text ?? "", text)
+            default: ("", nil)
+            }
+        return bound.map { self == .predicate ? FormatPredicate(format: format) : FormatPredicate(format: format, $0) }
     }
 }
 

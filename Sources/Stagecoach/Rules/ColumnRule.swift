@@ -6,8 +6,8 @@ import ManagedModel
 struct ColumnRule {
     let column: Int
     let property: String
-    /// The attribute's type; nil for a relationship.
-    var type: AttributeType?
+    /// The attribute; nil for a relationship.
+    var attribute: AttributeDefinition?
     var isRequired = true
     /// The columns of the optional composite in which the value is required. If all are NULL, the composite is nil.
     var composite: [Int] = []
@@ -21,6 +21,8 @@ struct ColumnRule {
     var markerBytes = 0
     /// Rules that the source model has too, for a value copied unchanged.
     var ofSource: Set<ValidationRule> = []
+
+    var type: AttributeType? { attribute?.type }
 
     /// True if no value can break it.
     var isEmpty: Bool {
@@ -37,7 +39,7 @@ extension ColumnRule {
         _ attribute: AttributeDescription, of entity: EntityDescription, column: Int, _ schema: StoreSchema
     ) throws(MigrationError) {
         let definition = attribute.definition
-        self.init(column: column, property: attribute.name, type: definition.type, isRequired: attribute.isRequired)
+        self.init(column: column, property: attribute.name, attribute: definition, isRequired: attribute.isRequired)
         composite = entity.attributesRequiring(attribute).compactMap(schema.column(of:))
         minimum = definition.minimum.flatMap(NumberBound.init)
         maximum = definition.maximum.flatMap(NumberBound.init)

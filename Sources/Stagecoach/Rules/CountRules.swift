@@ -56,6 +56,7 @@ struct CountRules {
             WHERE o.Z_ENT = \(schema.number(of: owner)) AND \(isOfModel(schema.tableIndex(of: owner)))
             AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
+        var errors = BrokenRuleErrors()
         while try statement.step() {
             try run.services.checkCancelled()
             let count = Int(statement.integer(1))
@@ -70,9 +71,10 @@ struct CountRules {
                 run.tally.counts.warnings[broken.label, default: 0] += 1
                 validation.count(broken, isWarning: true)
             } else {
-                try validation.noteOfAny(broken)
+                try errors.keep { try validation.noteOfAny(broken) }
             }
         }
+        try errors.end()
     }
 
     /// Tells whether a number of objects breaks a bound that the origin has too.

@@ -37,6 +37,9 @@ struct RowRules {
         }
     }
 
+    /// The size of the largest value that an error holds, in bytes.
+    private static let mostBytesInError = 64 << 10
+
     private var rules: [ColumnRule] = []
     /// The quick checks, one for each rule in the same order.
     private var glances: [Glance] = []
@@ -162,14 +165,17 @@ struct RowRules {
             let rule = rules[index]
             func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
                 let isOfSource = rule.ofSource.contains(kind)
-                try found(
-                    BrokenRule(
-                        table: table, key: batch.key(row), entity: entity, entityName: entityName,
-                        property: rule.property, rule: kind,
-                        value: ShortValue.text(cell, batch, type: rule.type, markerBytes: rule.markerBytes),
-                        bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource,
-                        isDate: rule.type == .date),
-                    excuses && isOfSource)
+                var broken = BrokenRule(
+                    table: table, key: batch.key(row), entity: entity, entityName: entityName,
+                    property: rule.property, rule: kind,
+                    value: ShortValue.text(cell, batch, type: rule.type, markerBytes: rule.markerBytes),
+                    bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource, attribute: rule.attribute)
+                if let type = rule.type, cell.kind != .huge, cell.length <= Self.mostBytesInError {
+                    let value = try ValueBridge.object(
+                        cell, in: batch, type: type, isExternal: rule.markerBytes == 1)
+                    broken.object = value is ExternalFileReference ? nil : value
+                }
+                try found(broken, excuses && isOfSource)
             }
             switch cell.kind {
             case .null, .absent, .rawRecord: if rule.isRequired { try broken(.required) }

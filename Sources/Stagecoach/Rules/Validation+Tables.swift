@@ -15,8 +15,11 @@ extension Validation {
     }
 
     /// Checks the rows of a batch that is about to be written.
+    ///
+    /// - Throws: `validation.…` (65) if broken rules end the run: one error for those of the whole batch.
     func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules], _ tally: RunTally) throws {
         guard !rules.isEmpty else { return }
+        var errors = BrokenRuleErrors()
         var row = 0
         while row < batch.count {
             // Neighbouring rows mostly have the same entity.
@@ -28,13 +31,14 @@ extension Validation {
             var next = current.firstToCheck(batch, row..<end)
             while let found = next {
                 try current.check(batch, row: found) { broken, isExcused in
-                    guard isExcused else { return try note(broken) }
+                    guard isExcused else { return try errors.keep { try note(broken) } }
                     tally.counts.warnings[broken.label, default: 0] += 1
                     count(broken, isWarning: true)
                 }
                 next = current.firstToCheck(batch, found + 1..<end)
             }
         }
+        try errors.end()
     }
 
     /// Adds the object's source and entity mapping to an error about equal values.

@@ -140,22 +140,33 @@ struct CocoaErrorTests {
         }
     }
 
-    @Test("A rule that ends the run has its code, key and value")
+    @Test("A rule that ends a run is an error with key, typed value and predicate; several are in the detailed errors")
     func endedRun() throws {
         let fixture = try PolicyFixture()
-        var definition = ModelDefinition()
-        definition.entities = fixture.destination.definition.entities
-        let place = try #require(definition.entities.firstIndex { $0.name == "Person" })
-        let age = try #require(definition.entities[place].attributes.firstIndex { $0.name == "age" })
-        definition.entities[place].attributes[age].maximum = .integer(15)
-        let manager = MigrationManager(
-            sourceModel: fixture.source, destinationModel: try ManagedObjectModel(definition))
-        manager.options.memoryLimit = 8 << 30
-        let thrown = #expect(throws: MigrationError.self) { try fixture.run(manager) }
-        let error = thrown.map { $0 as NSError }
-        #expect(error?.code == NSValidationNumberTooLargeError)
-        #expect(error?.userInfo[NSValidationKeyErrorKey] as? String == "age")
-        #expect(error?.userInfo[NSValidationValueErrorKey] as? String == "20")
-        #expect(manager.failure?.code == thrown?.code)
+        func failure(largest: Int64) throws -> (error: NSError?, code: MigrationError.Code?) {
+            var definition = ModelDefinition()
+            definition.entities = fixture.destination.definition.entities
+            let place = try #require(definition.entities.firstIndex { $0.name == "Person" })
+            let age = try #require(definition.entities[place].attributes.firstIndex { $0.name == "age" })
+            definition.entities[place].attributes[age].maximum = .integer(largest)
+            let manager = MigrationManager(
+                sourceModel: fixture.source, destinationModel: try ManagedObjectModel(definition))
+            manager.options.memoryLimit = 8 << 30
+            let thrown = #expect(throws: MigrationError.self) { try fixture.run(manager) }
+            #expect(manager.failure?.code == thrown?.code)
+            return (thrown.map { $0 as NSError }, thrown?.code)
+        }
+        let oldest = Int64(60)
+        let single = try failure(largest: oldest - 5).error
+        #expect(single?.code == NSValidationNumberTooLargeError)
+        #expect(single?.userInfo[NSValidationKeyErrorKey] as? String == "age")
+        #expect(single?.userInfo[NSValidationValueErrorKey] as? Int == Int(oldest))
+        let predicate = single?.userInfo[NSValidationPredicateErrorKey] as? FormatPredicate
+        #expect(predicate?.evaluate(with: oldest - 5) == true && predicate?.evaluate(with: oldest) == false)
+
+        let (several, code) = try failure(largest: oldest - 15)
+        #expect(code == "validation.tooLarge" && several?.code == NSValidationMultipleErrorsError)
+        let errors = several?.userInfo[NSDetailedErrorsKey] as? [NSError]
+        #expect(errors?.map { $0.userInfo[NSValidationValueErrorKey] as? Int } == [Int(oldest) - 10, Int(oldest)])
     }
 }

@@ -5,8 +5,6 @@ import SpillStorage
 ///
 /// Memory: a share of the memory of all links.
 final class DeniedDeletions {
-    /// The most objects that the error names.
-    static let mostErrors = 100
     /// The deleted object, the one that denies it, both Z_ENTs, and the store with the side of the relationship.
     private let log: RecordLog
 
