@@ -285,8 +285,19 @@ struct PolicyLibraryTests {
                 let tags = sInstance.value(forKey: "tags") as? [String] ?? []
                 made.setValue(tags.filter { $0 != "old" } + ["new"], forKey: "tags")
                 made.setValue((sInstance.value(forKey: "color") as? String)?.uppercased(), forKey: "color")
+                made.setValue((sInstance.value(forKey: "mark") as? Mark).map { Mark(text: $0.text + "!") }, forKey: "mark")
                 manager.associate(sourceInstance: sInstance, withDestinationInstance: made, for: mapping)
             }
+        }
+
+        struct Mark { let text: String }
+
+        /// The app's class, in attributes that name no transformer.
+        final class MarkTransformer: NSSecureUnarchiveFromDataTransformer {
+            override func transformedValue(_ value: Any?) -> Any? {
+                (value as? Data).map { Mark(text: String(decoding: $0, as: UTF8.self)) }
+            }
+            override func reverseTransformedValue(_ value: Any?) -> Any? { (value as? Mark).map { Data($0.text.utf8) } }
         }
 
         final class ColorTransformer: ValueTransformer {
@@ -300,6 +311,7 @@ struct PolicyLibraryTests {
         public func registerPolicies() {
             PolicyRegistry.register(TagPolicy.self)
             ValueTransformer.setValueTransformer(ColorTransformer(), forName: NSValueTransformerName("ColorTransformer"))
+            ValueTransformer.setValueTransformer(MarkTransformer(), forName: .keyedUnarchiveFromDataTransformerName)
         }
         """
 
@@ -326,6 +338,7 @@ struct PolicyLibraryTests {
             <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
             <entity name="Item">
             <attribute name="color" optional="YES" attributeType="Transformable" valueTransformerName="ColorTransformer"/>
+            <attribute name="mark" optional="YES" attributeType="Transformable"/>
             <attribute name="tags" optional="YES" attributeType="Transformable"
                 valueTransformerName="NSSecureUnarchiveFromDataTransformer"/>
             </entity>
@@ -335,12 +348,14 @@ struct PolicyLibraryTests {
         let mapping = try write(
             """
             {"formatVersion": 1, "entityMappings": [{"sourceEntity": "Item", "destinationEntity": "Item",
-            "migrationPolicy": "TagPolicy", "attributes": {"tags": null, "color": null}}]}
+            "migrationPolicy": "TagPolicy", "attributes": {"tags": null, "color": null, "mark": null}}]}
             """, "tags.json")
         let archiver = NSSecureUnarchiveFromDataTransformer()
         let archive = try #require(archiver.reverseTransformedValue(["old", "kept"]) as? Data)
         var store = ReferenceStore(model: try ModelLocator.load(models).model)
-        store.insert("Item", 1, ["tags": .blob(Array(archive)), "color": .blob(Array("red".utf8))])
+        store.insert(
+            "Item", 1,
+            ["tags": .blob(Array(archive)), "color": .blob(Array("red".utf8)), "mark": .blob(Array("x".utf8))])
         store.insert("Item", 2, [:])
         store.complete()
         try store.write(path: folder.file("old.sqlite"))
@@ -357,6 +372,7 @@ struct PolicyLibraryTests {
         }
         #expect(archiver.transformedValue(Data(tags)) as? [String] == ["kept", "new"])
         #expect(made.value("Item", 1, "color") == .blob(Array("RED".utf8)))
+        #expect(made.value("Item", 1, "mark") == .blob(Array("x!".utf8)))
         let again = try CommandBinary.run(["verify"] + arguments + ["--run-policies"])
         #expect(again.code == 0, "\(again.output)\(again.messages)")
         // Bytes instead, which this policy does not know.

@@ -21,7 +21,7 @@ open class ManagedObject: NSObject {
     /// The context, which does not keep the object alive and is empty once the migration is over. Nil for an object
     /// that is in no context yet.
     @exclusivity(unchecked) private(set) var context: ManagedObjectContext?
-    /// The values of an object without a context.
+    /// The values of an object without a context, and the attributes of a deleted one.
     @exclusivity(unchecked) private var detached: [String: Any]?
 
     // A convenience initialiser, so that subclasses elsewhere inherit the other initialisers.
@@ -91,7 +91,18 @@ open class ManagedObject: NSObject {
     final var key: Int64 { place.key }
 
     /// Makes the object stand for another row of its entity. The object must not be registered in its context.
-    final func move(toKey key: Int64) { place.key = key }
+    final func move(toKey key: Int64) {
+        place.key = key
+        detached = nil
+    }
+
+    /// Makes the object keep its attributes, because its row is about to be deleted.
+    final func keep(_ attributes: [String: Any]) { detached = attributes }
+
+    /// Tells whether the object itself, and no row, has the value of a key.
+    private func holds(_ key: String) -> Bool {
+        context == nil || detached != nil && entity.relationship(named: key) == nil
+    }
 
     /// Tells whether the object may be reused for another row, if there is only one reference to it. Weak references
     /// would see it vanish, and stored properties of a subclass belong to its own row.
@@ -118,23 +129,25 @@ open class ManagedObject: NSObject {
 
     /// Returns the value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an
     /// object, an NSSet or an NSOrderedSet; for a transformable attribute what its ``ValueTransformer`` gives. The keys
-    /// `objectID`, `entity`, `self`, `managedObjectContext` and those of the object's states work too. An unknown key is recorded and ends the run when the policy's method returns.
+    /// `objectID`, `entity`, `self`, `managedObjectContext` and those of the object's states work too. An unknown key is
+    /// recorded and ends the run when the policy's method returns. A deleted object keeps its attributes, but for values in
+    /// files of their own, and has no relationships.
     open func value(forKey key: String) -> Any? {
-        guard let context else { return detachedValue(key) }
+        guard let context, !holds(key) else { return detachedValue(key) }
         return context.value(of: self, key: key)
     }
 
     /// Sets an attribute or relationship. The inverse changes at once. A wrong type, an unknown key or an object of the
     /// other context is recorded and ends the run when the policy's method returns.
     open func setValue(_ value: Any?, forKey key: String) {
-        if let context { return context.setValue(value, of: self, key: key) }
+        if let context, !holds(key) { return context.setValue(value, of: self, key: key) }
         setDetached(value, key)
     }
 
     /// Returns the bytes of a transformable attribute, else `value(forKey:)`: there are no accessors to bypass.
     open func primitiveValue(forKey key: String) -> Any? {
         guard isTransformable(key) else { return value(forKey: key) }
-        if let context { return context.primitiveValue(of: self, key: key) }
+        if let context, !holds(key) { return context.primitiveValue(of: self, key: key) }
         return (detached?[key] as? TransformableValue)?.bytes ?? detached?[key]
     }
 
@@ -234,7 +247,7 @@ open class ManagedObject: NSObject {
 extension ManagedObject: ExpressionObject {
     package func expressionValue(forKey key: String) throws -> Any? {
         // A subclass may override value(forKey:), so ask it.
-        guard type(of: self) == ManagedObject.self, let context else { return value(forKey: key) }
+        guard type(of: self) == ManagedObject.self, let context, !holds(key) else { return value(forKey: key) }
         return try context.readValue(of: self, key: key)
     }
 

@@ -337,6 +337,16 @@ public final class ManagedObjectContext {
         _ = recording { try $0.delete(object) }
     }
 
+    /// Lets an object that is about to be deleted keep its attributes, if it is referenced.
+    func keepAttributes(of place: ObjectPlace) throws {
+        guard let object = live.object(table: place.table, key: place.key) else { return }
+        var values: [String: Any] = [:]
+        for attribute in place.entity.attributes where !attribute.definition.allowsExternalBinaryDataStorage {
+            values[attribute.name] = try storedValue(of: object, key: attribute.name)
+        }
+        object.keep(values)
+    }
+
     func exists(_ object: ManagedObject) -> Bool { recording { try $0.exists(object.place) } ?? false }
 
     /// Tells whether an object will be saved as a new one.
@@ -393,7 +403,7 @@ public final class ManagedObjectContext {
 
     /// Sets an attribute or relationship. The object of a transformable attribute is transformed now.
     private func store(_ value: Any?, of object: ManagedObject, key: String) throws {
-        if let value = value as? TransformableValue {
+        if let value, type(of: value) == TransformableValue.self, let value = value as? TransformableValue {
             try backing?.setValue(value.bytes, of: object, key: key)
         } else if !transformables.isEmpty, let attribute = transformable(key, of: object),
             let value = ValueBridge.unwrapped(value)

@@ -40,6 +40,7 @@ extension SourceObjects {
         _ place: ObjectPlace, _ changes: SourceObjectChanges, cascadingTo round: inout DeletionRound
     ) throws {
         guard try exists(place) else { return }
+        try context?.keepAttributes(of: place)
         for relationship in place.entity.relationships where relationship.deleteRule == .cascade {
             try forEachPartner(of: place, relationship) { key, entity in
                 try round.append(LinkEnd(key: key, entity: UInt32(entity.index)))

@@ -246,8 +246,14 @@ final class PolicyRuntime {
             key = try insert(by: creation, from: sources.window, row: row)
         } else {
             let program = creation.program
-            guard try program.rows.fetch(sourceKey, into: &program.single) else { throw ObjectFailure.gone(source) }
-            key = try insert(by: creation, from: program.single, row: 0)
+            if try program.rows.fetch(sourceKey, into: &program.single) {
+                key = try insert(by: creation, from: program.single, row: 0)
+            } else if scanning === program, let row = sources.rowInWindow(table: sourceTable, key: sourceKey) {
+                // Its own policy deleted it before it called the default.
+                key = try insert(by: creation, from: sources.window, row: row)
+            } else {
+                throw ObjectFailure.gone(source)
+            }
         }
         if creation.hasDynamicAttributes {
             let (planned, entity, table) = (creation.planned, creation.entity, creation.table)

@@ -18,7 +18,7 @@ enum TransformableBridge {
             let isUnarchiver = transformer is NSSecureUnarchiveFromDataTransformer
             let object = isUnarchiver ? transformer.transformedValue(bytes) : transformer.reverseTransformedValue(bytes)
             if let object { return object }
-            throw failure(attribute, "cannot be read: the transformer gives nil for its \(bytes.count) bytes")
+            throw failure(attribute, "cannot be read: the transformer gives nil for its \(bytes.count.counted("byte"))")
         }
         try checkKnown(attribute, "cannot be read", attribute.definition.valueClassName)
         do {
@@ -61,8 +61,11 @@ enum TransformableBridge {
         return try bytes(of: value, attribute)
     }
 
+    /// The name of the transformer of an attribute that names none.
+    private static let standardName = "NSKeyedUnarchiveFromData"
+
     private static func registered(_ attribute: AttributeDescription) -> ValueTransformer? {
-        attribute.definition.valueTransformerName.flatMap(ValueTransformer.named)
+        ValueTransformer.named(attribute.definition.valueTransformerName ?? standardName)
     }
 
     private static func checkKnown(
@@ -89,11 +92,10 @@ enum TransformableBridge {
             "The transformable attribute \(attribute.name) of \(attribute.entityName), with "
                 + (name.map { "the transformer \($0)" } ?? "no transformer named, so with keyed archives")
                 + ", \(what)",
-            remedy: name.map {
-                "Register one before the migration, in a library's stagecoach_register_policies: "
-                    + "ValueTransformer.setValueTransformer(<transformer>, forName: NSValueTransformerName(\"\($0)\")). "
-                    + "primitiveValue(forKey:) and setPrimitiveValue(_:forKey:) give and take the bytes"
-            } ?? "primitiveValue(forKey:) and setPrimitiveValue(_:forKey:) give and take the bytes",
+            remedy: "Register one before the migration, in a library's stagecoach_register_policies: "
+                + "ValueTransformer.setValueTransformer(<transformer>, forName: "
+                + "NSValueTransformerName(\"\(name ?? standardName)\")). "
+                + "primitiveValue(forKey:) and setPrimitiveValue(_:forKey:) give and take the bytes",
             context: .init(entity: attribute.entityName, property: attribute.name))
     }
 }

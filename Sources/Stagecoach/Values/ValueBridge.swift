@@ -101,7 +101,8 @@ enum ValueBridge {
     /// Returns a value without the optionals around it; nil for nil at any depth and for NSNull.
     static func unwrapped(_ value: Any?) -> Any? {
         guard let value else { return nil }
-        if let object = value as? NSObject, Swift.type(of: value) is AnyClass { return object is NSNull ? nil : object }
+        // The type first: casting an array would make an NSArray of it.
+        if Swift.type(of: value) is AnyClass, let object = value as? NSObject { return object is NSNull ? nil : object }
         guard let optional = value as? any OptionalValue else { return value }
         return unwrapped(optional.wrapped)
     }

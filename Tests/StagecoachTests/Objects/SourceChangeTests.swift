@@ -56,6 +56,40 @@ struct SourceChangeTests {
         #expect(store.keys("Person").count == 5)
     }
 
+    @Test("A deleted object keeps its attributes for who holds it, and its policy may still call the default")
+    func keptAttributes() throws {
+        let fixture = try PolicyFixture()
+        let log = Unchecked(PolicyLog())
+        fixture.policy(
+            "Persons",
+            Steps(
+                create: { source, mapping, manager, standard in
+                    let key = source.objectID.key
+                    if key == 3 { source.setValue("renamed", forKey: "name") }
+                    if key <= 3 { manager.sourceContext.delete(source) }
+                    #expect(source.isDeleted == (key <= 3))
+                    #expect(source.value(forKey: "name") as? String == (key == 3 ? "renamed" : "person \(key)"))
+                    #expect(source.value(forKey: "age") as? Int == Int(key) * 10)
+                    #expect((source.value(forKey: "pets") as? Set<ManagedObject> ?? []).isEmpty || key > 3)
+                    if key != 3 { try standard() }
+                    if key == 4 {
+                        let made = try #require(
+                            manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])
+                                .first)
+                        manager.destinationContext.delete(made)
+                        #expect(made.value(forKey: "name") as? String == "person 4" && made.isDeleted)
+                        made.setValue("other", forKey: "name")
+                        #expect(made.value(forKey: "name") as? String == "other")
+                    }
+                    log.value.lines.append("\(key)")
+                }))
+        let store = try fixture.run()
+        #expect(log.value.lines == ["1", "2", "3", "4", "5", "6"])
+        #expect(
+            store.column("Person", "name").values.sorted { "\($0)" < "\($1)" }
+                == [1, 2, 5, 6].map { .text("person \($0)") })
+    }
+
     @Test("A changed value is seen by fetches, by later mappings and by links, not by what was made before")
     func changed() throws {
         let fixture = try PolicyFixture()

@@ -40,6 +40,15 @@ struct ResumedPolicyTests {
         #expect(found == [], "\(found.joined(separator: "\n"))")
     }
 
+    @Test("Policies that change and delete source objects", arguments: RandomSeeds.seeds(4))
+    func changing(seed: UInt64) throws {
+        let all: [PolicyActions] = [
+            .changesSources, .deletesSources, [.changesSources, .deletesSources], [.deletesSources, .splits, .deletes],
+        ]
+        let found = try differences(seed, isCreationOnly: false) { all[$0.below(all.count)] }
+        #expect(found == [], "\(found.joined(separator: "\n"))")
+    }
+
     @Test("Policies with invalid objects rejected", arguments: RandomSeeds.seeds(3))
     func rejecting(seed: UInt64) throws {
         let found = try differences(seed, isCreationOnly: false, rejects: true) {
