@@ -69,17 +69,46 @@ struct DocumentationTests {
             }
         }
         #expect(files.count > Self.firstSymbols.count)
-        let root = SharedStores.repository.path
-        let products = (CommandBinary.path as NSString).deletingLastPathComponent
-        var arguments = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-module-name", "Blocks"]
-        arguments += ["-I", products + "/Modules"]
-        for library in ["CSQLite", "CLZ4", "CZlib", "CLinux", "CCrashNote/include"] {
-            arguments += ["-Xcc", "-fmodule-map-file=\(root)/Sources/\(library)/module.modulemap"]
-        }
         // The compiler leaves folders where it puts temporary files.
         let outcome = try CommandBinary.run(
-            arguments + files, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
+            compilerArguments + ["-typecheck", "-parse-as-library", "-module-name", "Blocks"] + files, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
         #expect(outcome.code == 0, "\(outcome.messages.suffix(6000))")
+    }
+
+    @Test("README's program prints what the comments beside its prints say, and its lines of Package.swift are Installing's")
+    func readme() throws {
+        let folder = try sandbox()
+        let readme = try DocumentCode("README.md")
+        let code = try #require(readme.blocks.first { $0.language == "swift" }).text
+        try code.write(toFile: folder.file("main.swift"), atomically: true, encoding: .utf8)
+        let products = (CommandBinary.path as NSString).deletingLastPathComponent
+        let built = try CommandBinary.run(
+            compilerArguments + [
+                "-warnings-as-errors", "main.swift", "-o", "program", "-L", products, "-lStagecoachForPolicies",
+                "-Xlinker", "-rpath", "-Xlinker", products,
+            ], in: folder.url.path, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
+        #expect(built.code == 0, "\(built.messages.suffix(6000))")
+        let outcome = try CommandBinary.run([], in: folder.url.path, command: folder.file("program"))
+        let said = code.matches(of: /print\(.+ \/\/ (.+)/).map { String($0.1) }
+        #expect(outcome.code == 0 && !said.isEmpty, "\(outcome.messages)")
+        #expect(outcome.output == said.map { $0 + "\n" }.joined())
+
+        let texts = try ["README.md", "Sources/Stagecoach/Stagecoach.docc/Installing.md"].map {
+            try String(contentsOf: SharedStores.repository.appendingPathComponent($0), encoding: .utf8)
+        }
+        let lines = texts[0].matches(of: /\.(package|product)\(.+?\)/).map(\.0)
+        #expect(lines.count == 2 && lines.allSatisfy { texts[1].contains($0) })
+        #expect(texts[0].split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
+    }
+
+    /// The compiler with what it needs to find Stagecoach's modules.
+    private var compilerArguments: [String] {
+        let root = SharedStores.repository.path
+        let products = (CommandBinary.path as NSString).deletingLastPathComponent
+        return ["swiftc", "-swift-version", "6", "-I", products + "/Modules"]
+            + ["CSQLite", "CLZ4", "CZlib", "CLinux", "CCrashNote/include"].flatMap {
+                ["-Xcc", "-fmodule-map-file=\(root)/Sources/\($0)/module.modulemap"]
+            }
     }
 
     @Test(

@@ -30,6 +30,13 @@ public struct StoredObject: Sendable, Equatable {
 
     /// `Entity/p<key>`.
     public var id: String { "\(entity)/p\(key)" }
+
+    /// The value of an attribute or relationship; nil if the entity has none of this name, ``ShownValue/null`` if it is nil.
+    ///
+    /// - Complexity: O(properties).
+    public subscript(name: String) -> ShownValue? {
+        attributes.first { $0.name == name }?.value ?? relationships.first { $0.name == name }?.value
+    }
 }
 
 /// In JSON a to-one relationship is the id of its object or null, and a to-many one is an object with `count` and `members`.

@@ -62,8 +62,8 @@ struct ObjectReaderTests {
     @Test("Values are shown by their types")
     func values() throws {
         let reader = try reader()
-        let found = Dictionary(
-            uniqueKeysWithValues: try reader.object("Thing/p2").attributes.map { ($0.name, $0.value) })
+        let found = try reader.object("Thing/p2")
+        #expect(found["none"] == nil)
         #expect(found["flag"] == .boolean(true))
         #expect(found["i16"] == .integer(-3))
         #expect(found["real"] == .real(0.5))
@@ -85,6 +85,7 @@ struct ObjectReaderTests {
         let reader = try reader()
         let books = try #require(try reader.object("Shelf/p1").relationships.first)
         #expect(books.isToMany && books.isOrdered && books.count == 30 && books.missing.isEmpty)
+        #expect(try reader.object("Shelf/p1")["books"] == books.value)
         #expect(
             books.members == ["Novel/p30", "Book/p29"]
                 + [28, 27, 26, 25, 24, 23, 22, 21].map { "\($0 % 3 == 0 ? "Novel" : "Book")/p\($0)" })
