@@ -49,6 +49,9 @@ struct MetricsTests {
         let ended = try metrics(path)
         #expect(ended["stagecoach_running"] == 0 && ended["stagecoach_exit_code"] == 0)
         let report = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        #expect(ended["stagecoach_rows_total"] == ended["stagecoach_rows_expected"])
+        for kind in ["objects", "values", "links"] { #expect(ended["stagecoach_left_out{kind=\"\(kind)\"}"] == 0) }
+        #expect(ended["stagecoach_nil_references"] == 0 && ended["stagecoach_rejected_objects"] == 0)
         let made = (report?["counts"] as? [String: Any])?["created"] as? [String: Int]
         #expect(ended["stagecoach_objects_made"] == made.map { Double($0.values.reduce(0, +)) })
         #expect(ended["stagecoach_rows_total"] ?? 0 > 0 && ended["stagecoach_rows_expected"] ?? 0 > 0)
@@ -101,6 +104,29 @@ struct MetricsTests {
         #expect(try metrics(folder.file("m.prom"))["stagecoach_exit_code"] == 65)
     }
 
+    @Test("Rejected objects and references that became nil are counted, and rows done are those expected")
+    func rejects() throws {
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(try ModelLocator.load(CommandBinary.models + ":Library").model) { store in
+            for key in 1...3 as ClosedRange<Int64> {
+                store.insert("Book", key, ["isbn": .text("\(key)"), "pageCount": .integer(key == 2 ? 0 : 30)])
+            }
+            store.setToOne("Book", 3, "author", 99)
+        }.write(path: folder.file("old.sqlite"))
+        for command in [["migrate", "old.sqlite", "new.sqlite"], ["check", "old.sqlite"]] {
+            let outcome = try CommandBinary.run(
+                command + [
+                    "--to", CommandBinary.models, "--strict-validation", "--on-invalid", "reject", "--metrics",
+                    "m.prom",
+                ], in: folder.path)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            let metrics = try metrics(folder.file("m.prom"))
+            #expect(metrics["stagecoach_rejected_objects"] == 1 && metrics["stagecoach_nil_references"] == 1)
+            #expect(metrics["stagecoach_rows_total"] == metrics["stagecoach_rows_expected"])
+            #expect(metrics["stagecoach_left_out{kind=\"objects\"}"] == 0)
+        }
+    }
+
     @Test("A batch's metrics count its stores", arguments: [1, 2])
     func batch(jobs: Int) throws {
         let folder = try TemporaryFolder()
@@ -124,6 +150,8 @@ struct MetricsTests {
         #expect(metrics["stagecoach_stores{status=\"done\"}"] == 2)
         #expect(metrics["stagecoach_stores{status=\"failed\"}"] == 1 && metrics["stagecoach_stores_expected"] == 3)
         #expect(metrics["stagecoach_objects_total"] == 2 && metrics["stagecoach_exit_code"] == 65)
+        #expect(metrics["stagecoach_rows_total"] == 2 && metrics["stagecoach_nil_references"] == 0)
+        #expect(metrics["stagecoach_phase_seconds_total{phase=\"load\"}"] ?? 0 > 0)
         #expect(metrics["stagecoach_batch_seconds"] ?? 0 > 0 && metrics["stagecoach_memory_peak_bytes"] ?? 0 > 0)
     }
 }

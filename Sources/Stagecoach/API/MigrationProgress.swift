@@ -75,6 +75,8 @@ public final class ProgressCounter: Sendable {
         /// The work so far and in all: a row counts once for each phase that goes over it.
         var work = 0
         var totalWork = 0
+        /// The rows and links of the steps of a chain before the one at work.
+        var rowsBefore = 0
         /// The work that a killed run completed, if this run resumes it.
         var resumedWork = 0
         var runsBegun = 0
@@ -135,6 +137,8 @@ public final class ProgressCounter: Sendable {
         state.withLock { state in
             var shown = state.shown
             shown.rows = state.rows(max(state.work, state.resumedWork))
+            // Rows of rejected objects are never written.
+            if shown.phase == .done { shown.rows = max(shown.rows, shown.totalRows) }
             (shown.destinationBytes, shown.expectedBytes) = (state.file.current, state.file.expected)
             shown.waitsFor = waits.reason?.rawValue
             return shown
@@ -143,13 +147,17 @@ public final class ProgressCounter: Sendable {
 
     /// Begins a step of a chain of versions: rows and passes are counted from zero again.
     func enter(step number: Int, of count: Int) {
+        let before = number > 1 ? state.withLock { $0.rowsBefore + $0.shown.totalRows } : 0
         reset()
-        state.withLock { ($0.shown.step, $0.shown.steps) = (number, count) }
+        state.withLock { ($0.shown.step, $0.shown.steps, $0.rowsBefore) = (number, count, before) }
     }
+
+    /// Rows and links of the steps of a chain that are done, which the figures of the step at work do not count.
+    package var rowsBefore: Int { state.withLock { $0.rowsBefore } }
 
     /// Sets all figures to zero, for another run.
     func reset() {
-        state.withLock { ($0.shown, $0.totalWork) = (Snapshot(), 0) }
+        state.withLock { ($0.shown, $0.totalWork, $0.rowsBefore) = (Snapshot(), 0, 0) }
         beginAgain()
     }
 

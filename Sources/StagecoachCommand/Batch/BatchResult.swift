@@ -48,6 +48,10 @@ struct BatchResult: Codable, Equatable {
     var nilReferences: Int?
     var destinationBytes: Int?
     var spilledBytes: Int?
+    /// The number of rows and links that went through the migration, over all steps of a chain.
+    var rows: Int?
+    /// The seconds of each phase, by its name.
+    var phaseSeconds: [String: Double]?
     var seconds: Double?
     var processorSeconds: Double?
     var peakMemory: Int?

@@ -19,6 +19,7 @@ struct BatchSummary: Encodable, Equatable {
     var nilReferences = 0
     var destinationBytes = 0
     var spilledBytes = 0
+    var rows = 0
     /// The number of stores, skipped ones included, that were of the target version before.
     var atTarget = 0
     /// The time from the beginning to the end of the batch; nil for results that were merged.
@@ -26,6 +27,7 @@ struct BatchSummary: Encodable, Equatable {
     /// Sums over the stores.
     var seconds = 0.0
     var processorSeconds = 0.0
+    var phaseSeconds: [String: Double] = [:]
     /// The greatest peak of all processes.
     var peakMemory = 0
     /// The stores that failed or were postponed.
@@ -55,6 +57,8 @@ struct BatchSummary: Encodable, Equatable {
         nilReferences += result.nilReferences ?? 0
         destinationBytes += result.destinationBytes ?? 0
         spilledBytes += result.spilledBytes ?? 0
+        rows += result.rows ?? 0
+        phaseSeconds.merge(result.phaseSeconds ?? [:]) { $0 + $1 }
         seconds += result.seconds ?? 0
         processorSeconds += result.processorSeconds ?? 0
         peakMemory = max(peakMemory, result.peakMemory ?? 0)

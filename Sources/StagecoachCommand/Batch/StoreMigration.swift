@@ -15,8 +15,9 @@ struct StoreMigration {
     func run() -> BatchResult {
         var result = BatchResult(status: .done, source: entry.source, destination: entry.destination)
         let clock = RunClock()
+        let reporter = RunReporter(request, commandLine: commandLine)
         do {
-            let (report, inputs) = try migrate()
+            let (report, inputs) = try reporting(reporter)
             if inputs.isAtTarget { result.isAtTarget = true }
             result.objects = SummaryWording.total(report.counts)
             result.rejected = report.rejects?.objects
@@ -31,13 +32,15 @@ struct StoreMigration {
         } catch {
             result.fail(error)
         }
+        let counter = reporter.counter
+        result.rows = counter.rowsBefore + counter.snapshot.rows
+        result.phaseSeconds = counter.phaseSeconds.mapValues { ($0 * 1e4).rounded() / 1e4 }
         result.seconds = (clock.seconds * 1e3).rounded() / 1e3
         result.processorSeconds = (clock.processorSeconds * 1e4).rounded() / 1e4
         return result
     }
 
-    private func migrate() throws -> (MigrationReport, MigrationInputs) {
-        let reporter = RunReporter(request, commandLine: commandLine)
+    private func reporting(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
         do {
             return try reporter.during { try migrate(reporter) }
         } catch {
@@ -60,13 +63,19 @@ struct StoreMigration {
     }
 }
 
+extension MigrationReport {
+    /// The number of references that became nil because their object is missing, was not migrated or was rejected.
+    var nilReferences: Int {
+        (steps?.map(\.report) ?? [self]).reduce(rejects?.removedReferences ?? 0) {
+            $0 + $1.counts.danglingReferences + $1.counts.unmigratedReferences
+        }
+    }
+}
+
 extension BatchResult {
     /// Records the losses of a migration.
     fileprivate mutating func note(_ report: MigrationReport) {
-        let runs = report.steps?.map(\.report) ?? [report]
-        nilReferences = runs.reduce(report.rejects?.removedReferences ?? 0) {
-            $0 + $1.counts.danglingReferences + $1.counts.unmigratedReferences
-        }
+        nilReferences = report.nilReferences
         guard let left = report.leftBehind, !left.isAllowed else { return }
         (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
     }

@@ -21,7 +21,12 @@ struct CheckCommand {
             counter: counter, preparing: { _, _ in for file in files { try OutputFile.check(file) } },
             { try $0.check() })
         let outline = CheckOutline(checked.report, checkedVersion: checked.version, inputs: inputs)
-        metrics.note(.init(rejected: outline.report.rejectedObjects, left: outline.report.leftBehind))
+        let report = outline.report
+        metrics.note(
+            .init(
+                rejected: report.rejectedObjects, left: report.leftBehind,
+                nilReferences: report.danglingReferences.reduce(0) { $0 + $1.count }
+                    + (report.nilReferences ?? []).reduce(0) { $0 + $1.count }))
         work.console.output.write(work.printsJSON ? try JSONText.text(outline) : CheckWording.text(outline))
         let permissions = FilePermissions(ofSource: work.request.source)
         for file in files {

@@ -31,8 +31,8 @@ struct MigrateCommand {
             result = MigrationResult(report: noted, names: inputs.names)
             metrics.note(
                 .init(
-                    objects: SummaryWording.total(report.counts), rejected: report.rejects?.objects,
-                    left: report.leftBehind, bytes: report.destinationBytes, spilled: report.spilledBytes))
+                    objects: SummaryWording.total(report.counts), rejected: report.rejects?.objects ?? 0,
+                    left: report.leftBehind, nilReferences: report.nilReferences, bytes: report.destinationBytes, spilled: report.spilledBytes))
         } catch {
             for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }
             throw error

@@ -16,6 +16,8 @@ struct MigrationRequest {
     let reports: [String]
     /// The file of metrics; nil for none, and for a store of a batch, which has one for all.
     let metrics: String?
+    /// True if the time of each stage is kept, for a page, metrics or a line of a batch's results.
+    private let keepsTrace: Bool
     /// The shared libraries of policies, in the given order.
     let policies: [String]
     var options: MigrationOptions
@@ -35,11 +37,12 @@ struct MigrationRequest {
     /// Reads the request for one store of a batch. The values of its entry replace options.
     init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
         // The batch's own `--report` option is for the report of all stores.
-        try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [], metrics: nil)
+        try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [], isOfBatch: true)
     }
 
     private init(
-        _ arguments: ParsedArguments, _ entry: BatchEntry, reports: [String], metrics: String?
+        _ arguments: ParsedArguments, _ entry: BatchEntry, reports: [String], metrics: String? = nil,
+        isOfBatch: Bool = false
     ) throws(UsageError) {
         source = entry.source
         destination = entry.destination
@@ -49,6 +52,7 @@ struct MigrationRequest {
         mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
         (self.reports, self.metrics) = (reports, metrics)
+        keepsTrace = isOfBatch || metrics != nil || reports.contains { ReportFormat(path: $0) == .html }
         for path in reports where ReportFormat(path: path) == nil {
             throw .wrongEnding(option: "--report", value: path, endings: ReportFormat.endings)
         }
@@ -97,11 +101,8 @@ struct MigrationRequest {
         try refuseSamePaths()
     }
 
-    /// A new counter, with a trace if a page or metrics are to be written.
-    var counter: ProgressCounter {
-        let traces = metrics != nil || reports.contains { ReportFormat(path: $0) == .html }
-        return ProgressCounter(trace: traces ? RunTrace() : nil)
-    }
+    /// A new counter of a run.
+    var counter: ProgressCounter { ProgressCounter(trace: keepsTrace ? RunTrace() : nil) }
 
     /// The mapping models in messages; nil if one is inferred.
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }

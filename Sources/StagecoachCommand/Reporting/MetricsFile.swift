@@ -58,8 +58,10 @@ final class RunMetrics: Sendable {
     /// The figures of what became of the data.
     struct Outcome {
         var objects: Int?
-        var rejected: Int?
+        var rejected: Int
+        /// The data left behind; nil if there is none.
         var left: LeftBehind?
+        var nilReferences: Int
         var bytes: Int?
         var spilled: Int?
     }
@@ -67,7 +69,7 @@ final class RunMetrics: Sendable {
     private let request: MigrationRequest
     private let counter: ProgressCounter
     private let clock = RunClock()
-    private let outcome = Mutex(Outcome())
+    private let outcome = Mutex<Outcome?>(nil)
 
     /// - Parameter counter: the counter of the run, with a trace.
     init(_ request: MigrationRequest, _ counter: ProgressCounter) {
@@ -79,37 +81,51 @@ final class RunMetrics: Sendable {
 
     /// Adds the figures of this moment.
     func add(to text: inout OpenMetricsText) {
-        let (now, outcome) = (counter.snapshot, outcome.withLock { $0 })
+        let (now, before, outcome) = (counter.snapshot, counter.rowsBefore, outcome.withLock { $0 })
         text.gauge(
             "run", "1, with the stores", [(["source": request.source, "destination": request.destination], 1)])
-        text.counter("rows", "Rows and links done", Double(now.rows))
-        text.gauge("rows_expected", "Rows and links in all, an estimate", Double(now.totalRows))
+        text.counter("rows", "Rows and links done", Double(before + now.rows))
+        text.gauge("rows_expected", "Rows and links in all, an estimate", Double(before + now.totalRows))
         text.gauge(
-            "destination_bytes", "Size of the destination's file", Double(outcome.bytes ?? now.destinationBytes))
-        text.counter("spilled_bytes", "Bytes written to work files", Double(outcome.spilled ?? now.spilledBytes))
-        let seconds = Dictionary(
-            (counter.trace?.spans ?? []).map { ($0.stage, $0.end - $0.begin) }, uniquingKeysWith: +)
-        text.counter(
-            "phase_seconds", "Time by phase", seconds.sorted { $0.key < $1.key }.map { (["phase": $0.key], $0.value) })
+            "destination_bytes", "Size of the destination's file", Double(outcome?.bytes ?? now.destinationBytes))
+        text.counter("spilled_bytes", "Bytes written to work files", Double(outcome?.spilled ?? now.spilledBytes))
+        text.phases("Time by phase", counter.phaseSeconds)
         text.counter("processor_seconds", "Processor time", clock.processorSeconds)
         text.gauge("memory_bytes", "Resident memory", ProcessMemory.currentResident().map(Double.init))
         text.gauge("memory_peak_bytes", "Peak resident memory", ProcessMemory.peakResident().map(Double.init))
         text.gauge(
             "memory_limit_bytes", "Limit of the resident memory",
             (counter.trace?.plans.last?.memory.limit ?? request.options.memoryLimit).map(Double.init))
+        guard let outcome else { return }
         text.gauge("objects_made", "Objects of the destination that were made", outcome.objects.map(Double.init))
-        text.gauge("rejected_objects", "Objects that break rules", outcome.rejected.map(Double.init))
-        if let left = outcome.left { text.losses(left.objects, left.values, left.links) }
+        text.gauge("rejected_objects", "Objects that break rules", Double(outcome.rejected))
+        text.losses(
+            outcome.left.map { ($0.objects, $0.values, $0.links) } ?? (0, 0, 0), nilReferences: outcome.nilReferences)
+    }
+}
+
+extension ProgressCounter {
+    /// The seconds that each phase took so far, by its name; empty if the counter has no trace.
+    var phaseSeconds: [String: Double] {
+        Dictionary((trace?.spans ?? []).map { ($0.stage, $0.end - $0.begin) }, uniquingKeysWith: +)
     }
 }
 
 extension OpenMetricsText {
-    /// Adds what the source has and no entity mapping reads.
-    mutating func losses(_ objects: Int?, _ values: Int?, _ links: Int?) {
-        let samples = [("objects", objects), ("values", values), ("links", links)].compactMap { kind, count in
+    /// Adds what the source has and no entity mapping reads, and the references that became nil. A series is there with a 0
+    /// too, so that a collector sees it rise; one that is not counted is absent.
+    mutating func losses(_ left: (objects: Int?, values: Int?, links: Int?), nilReferences: Int) {
+        let counts = [("objects", left.objects), ("values", left.values), ("links", left.links)]
+        let samples = counts.compactMap { kind, count in
             count.map { (labels: ["kind": kind] as KeyValuePairs, value: Double($0)) }
         }
         gauge("left_out", "Data of the source that no entity mapping reads", samples)
+        gauge("nil_references", "References that became nil, as their object is not there", Double(nilReferences))
+    }
+
+    /// Adds the seconds of each phase.
+    mutating func phases(_ help: String, _ seconds: [String: Double]) {
+        counter("phase_seconds", help, seconds.sorted { $0.key < $1.key }.map { (["phase": $0.key], $0.value) })
     }
 
     /// Adds the figures of a batch.
@@ -123,11 +139,14 @@ extension OpenMetricsText {
         gauge("batch_seconds", "Time since the batch began", seconds)
         counter("store_seconds", "Time, summed over the stores", summary.seconds)
         counter("processor_seconds", "Processor time, summed over the stores", summary.processorSeconds)
+        counter("rows", "Rows and links done, summed over the stores", Double(summary.rows))
+        phases("Time by phase, summed over the stores", summary.phaseSeconds)
         counter("objects", "Objects of the destinations that were made", Double(summary.objects))
         gauge("destination_bytes", "Size of the destinations", Double(summary.destinationBytes))
         counter("spilled_bytes", "Bytes written to work files", Double(summary.spilledBytes))
         gauge("memory_peak_bytes", "Peak resident memory of a process", Double(summary.peakMemory))
         gauge("rejected_objects", "Objects that break rules", Double(summary.rejected))
-        losses(summary.leftOutObjects, summary.leftOutValues, summary.leftOutLinks)
+        losses(
+            (summary.leftOutObjects, summary.leftOutValues, summary.leftOutLinks), nilReferences: summary.nilReferences)
     }
 }
