@@ -125,6 +125,44 @@ struct ReportPageTests {
         #expect(table.count == 41 && table.allSatisfy { $0.fields.count == ReportTable.columns.count })
     }
 
+    @Test("Each table begins with its key and its figures; longer words come last")
+    func columns() throws {
+        let checked = """
+            {"source": "old.sqlite", "violations": [{"entity": "A", "property": "x", "rule": "required", "count": 3,
+            "samples": []}], "warnings": [], "danglingReferences": [{"entity": "A", "property": "b", "count": 1,
+            "samples": ["A/p1"]}], "objects": 9, "rejectedObjects": 2, "hasInvalidEarlierObjects": false,
+            "ranPolicies": false}
+            """
+        let check = CheckOutline(
+            report: try JSONDecoder().decode(CheckReport.self, from: Data(checked.utf8)), fails: true, rejects: false,
+            maximumRejects: nil, names: names, notes: [])
+        let stores = [BatchResult.Status.done, .failed].map { BatchResult(status: $0, source: "a", destination: "b") }
+        let batch = BatchPage(summary: BatchSummary(), results: stores, command: ["stagecoach"])
+        for text in [ReportPage(whole()).text, CheckPage(check).page(), try batch.text(.html)] {
+            let lines = try parse(text).nodes(forXPath: "//*[local-name()='thead']/*")
+            #expect(lines.count > 1)
+            for line in lines {
+                let classes = (line.children ?? []).compactMap {
+                    ($0 as? XMLElement)?.attribute(forName: "class")?.stringValue
+                }
+                let figures = classes.dropFirst().prefix { $0 == "n" }
+                #expect(classes.first == "word" && !classes.dropFirst(1 + figures.count).contains("n"))
+            }
+        }
+    }
+
+    @Test("A stage under 1 % is folded, if it is the only one too")
+    func folds() throws {
+        var account = account(.failed)
+        account.spans = [
+            StageSpan(stage: "load", subject: "A", pass: 1, step: 1, begin: 0, end: 9.95),
+            StageSpan(stage: "publish", subject: "", pass: 1, step: 1, begin: 9.95, end: 10),
+        ]
+        let details = try parse(ReportPage(account).text).nodes(forXPath: "//*[local-name()='details']")
+        #expect(details.count == 1 && details[0].stringValue?.contains("1 stage under 1 %") == true)
+        #expect(details.first?.stringValue?.contains("publish") == true)
+    }
+
     @Test("A run that failed tells why, in each form, and its report may be replaced")
     func failure() throws {
         for outcome in [RunAccount.Outcome.failed, .interrupted] {

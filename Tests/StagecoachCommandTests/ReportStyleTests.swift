@@ -31,6 +31,12 @@ struct ReportStyleTests {
         return (max(one, two) + 0.05) / (min(one, two) + 0.05)
     }
 
+    @Test("No line stands there twice")
+    func lines() {
+        let lines = ReportStyle.css.split(separator: "\n")
+        #expect(Set(lines).count == lines.count)
+    }
+
     @Test("Texts have the contrast that WCAG asks for at level AA, light and dark; signs and bars have theirs")
     func contrasts() throws {
         let grounds = ["page", "card", "band"]

@@ -18,8 +18,10 @@ public struct RejectReport: Sendable, Codable {
     public var removedReferences = 0
     /// Rounds in which objects were rejected because others were.
     public var rounds = 0
-    /// The first rejected objects, by entity and key, and the first of each rule.
+    /// The first rejected objects of each rule, at most ten, by entity and key.
     public var sample: [RejectedObject] = []
+    /// The greatest number of objects of one rule in the sample of a run.
+    package static let mostOfRule = 10
     /// The path of the file that lists all of them; nil if no file was asked for.
     public var file: String?
 

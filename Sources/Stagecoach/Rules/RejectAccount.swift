@@ -14,9 +14,6 @@ struct RejectAccount {
     /// The rejects of previous mapping models.
     let earlier: RejectReport
 
-    /// The number of objects shown in the report; and of those that break one rule, which are shown beyond it.
-    private static let shown = (objects: 20, ofRule: 3)
-
     /// Writes the reject file's lines and subtracts the rejected objects from the counts.
     ///
     /// - Returns: the rejects so far.
@@ -28,13 +25,13 @@ struct RejectAccount {
             $1.cause == .rejected ? $0 + $1.count : $0
         }
         report.rounds += try ledger.rounds().rejected
-        var shownByRule: [ValidationRule: Int] = [:]
+        var shownByRule = Dictionary(report.sample.map { ($0.rule, 1) }, uniquingKeysWith: +)
         try ledger.forEachObject(run, origins, previousStepIDs) { object, entry, origin in
             let name = object.entity
             report.objects += 1
             report.byRule[entry.rule.rawValue, default: 0] += 1
             report.byEntity[name, default: 0] += 1
-            if report.sample.count < Self.shown.objects || shownByRule[entry.rule, default: 0] < Self.shown.ofRule {
+            if shownByRule[entry.rule, default: 0] < RejectReport.mostOfRule {
                 report.sample.append(object)
                 shownByRule[entry.rule, default: 0] += 1
             }

@@ -112,14 +112,16 @@ struct BatchPage {
         guard !stores.isEmpty else { return }
         let isDone = id == "done"
         let header =
-            isDone ? ["#objects", "left out", "#rejected", "#references nil", "#time"] : ["#exit code", "why"]
+            isDone ? ["#objects", "#rejected", "#references nil", "#time", "left out"] : ["#exit code", "why"]
         let rows = stores.map { store in
-            let ends = [store.source, store.destination]
-            guard isDone else { return ends + ["\(store.exitCode)", store.message ?? "–"] }
-            return ends + [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
-                + [Figures.count(store.nilReferences ?? 0), store.seconds.map(Figures.duration) ?? "–"]
+            let figures =
+                isDone
+                ? [store.objects ?? 0, store.rejected ?? 0, store.nilReferences ?? 0].map(Figures.count)
+                    + [store.seconds.map(Figures.duration) ?? "–", store.losses ?? "–"]
+                : ["\(store.exitCode)", store.message ?? "–"]
+            return [store.source] + figures + [store.destination]
         }
-        body.table(title, id: id, header: ["source", "destination"] + header, rows: rows, most: Self.listed)
+        body.table(title, id: id, header: ["source"] + header + ["destination"], rows: rows, most: Self.listed)
     }
 }
 

@@ -77,9 +77,9 @@ final class CheckPage {
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.table(
                 "References to rows that do not exist, which become nil", id: "dangling",
-                header: ["entity", "property", "#objects", "first"],
+                header: ["relationship", "#objects", "first"],
                 rows: outline.report.danglingReferences.map {
-                    [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
+                    ["\($0.entity).\($0.property)", Figures.count($0.count), $0.samples.joined(separator: ", ")]
                 })
         }
     }
@@ -87,10 +87,10 @@ final class CheckPage {
     private func rules(_ title: String, _ id: String, _ lines: [CheckReport.Line], _ body: inout Markup) {
         guard !lines.isEmpty else { return }
         body.table(
-            title, id: id, header: ["entity", "property", "rule", "#objects", "first"],
+            title, id: id, header: ["property", "#objects", "rule", "first"],
             rows: lines.map { line in
                 [
-                    line.entity, line.property, line.rule.rawValue, Figures.count(line.count),
+                    "\(line.entity).\(line.property)", Figures.count(line.count), line.rule.rawValue,
                     line.samples.map { sample in
                         let id = sample.sourceID ?? sample.id
                         return sample.value.map { "\(id) \u{2018}\($0)\u{2019}" } ?? id

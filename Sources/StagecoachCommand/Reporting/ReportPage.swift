@@ -145,11 +145,11 @@ struct ReportPage {
         }
         guard let steps = report.steps, !steps.isEmpty else { return }
         body.table(
-            "Versions", id: "versions", header: ["way", "mapping", "#objects", "#time"],
+            "Versions", id: "versions", header: ["way", "#objects", "#time", "mapping"],
             rows: steps.map { step in
                 [
-                    Versions.text(step), step.mappings.joined(separator: "; "),
-                    Figures.count(SummaryWording.total(step.report.counts)), Figures.duration(step.report.seconds),
+                    Versions.text(step), Figures.count(SummaryWording.total(step.report.counts)),
+                    Figures.duration(step.report.seconds), step.mappings.joined(separator: "; "),
                 ]
             })
     }
@@ -222,16 +222,13 @@ struct ReportPage {
             most: Self.listedLosses)
     }
 
-    /// The greatest number of rejected objects of one rule that a page lists.
-    private static let listedRejects = 10
-
     private func rejects(_ body: inout Markup) {
         guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
         body.table(
             "Rejected objects", id: "rejects-by-rule", header: ["broken rule", "#objects"],
             rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
             footer: ["in all", Figures.count(rejects.objects)])
-        let shown = rejects.examples(most: Self.listedRejects)
+        let shown = rejects.examples(most: RejectReport.mostOfRule)
         if !shown.isEmpty {
             body.table(
                 "The first of each rule", level: "h3", id: "rejects",

@@ -74,20 +74,19 @@ struct TimelineSection {
         let end = max(account.spans.map(\.end).max() ?? 0, 1e-6)
         let lines = Self.lines(account.spans, steps: account.steps)
         let short = lines.filter { $0.seconds < Self.leastShare * end }
-        let folds = short.count > 1
         body.element("div", ["class": "scroll"]) { box in
             box.element("div", ["class": "stages", "id": "stages"]) { stages in
-                for line in lines where !folds || line.seconds >= Self.leastShare * end { draw(line, end, &stages) }
+                for line in lines where line.seconds >= Self.leastShare * end { draw(line, end, &stages) }
                 stages.element("div", ["class": "stage"]) { row in
                     row.element("span", "")
                     Self.axis(end, &row)
                     row.element("span", "")
                 }
-                guard folds else { return }
+                guard !short.isEmpty else { return }
                 stages.element("details") { details in
                     let seconds = short.reduce(0) { $0 + $1.seconds }
                     details.element(
-                        "summary", "\(short.count) stages under 1 %, \(Figures.duration(seconds)) in all")
+                        "summary", "\(Figures.count(short.count, "stage")) under 1 %, \(Figures.duration(seconds)) in all")
                     for line in short { draw(line, end, &details) }
                 }
             }

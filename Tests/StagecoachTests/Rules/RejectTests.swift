@@ -285,6 +285,32 @@ struct RejectTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == before)
     }
 
+    @Test("The report names the first ten objects of each rule")
+    func samples() throws {
+        let old = try model(entity("A", [attribute("x", .integer64), attribute("y", .integer64)]))
+        let new = try model(
+            entity(
+                "A",
+                [attribute("x", .integer64) { $0.maximum = .integer(5) }, attribute("y", .integer64) { $0.isOptional = false }]
+            ))
+        let folder = try TemporaryFolder()
+        let source = folder.file("source.sqlite")
+        try ReferenceStore.make(old) { store in
+            for key in 1...60 as ClosedRange<Int64> {
+                store.insert("A", key, key <= 40 ? ["x": .integer(key + 5), "y": .integer(1)] : ["x": .integer(1)])
+            }
+        }.write(path: source)
+        var options = MigrationOptions()
+        options.onInvalid = .reject
+        let report = try Migration(
+            from: source, model: old, mapping: mappings(try mapping("A", "A", "A", ["x": "$source.x", "y": "$source.y"])),
+            to: folder.file("new.sqlite"), model: new, options: options
+        ).run()
+        let sample = try #require(report.rejects?.sample)
+        #expect(sample.map(\.id) == (Array(1...10) + Array(41...50)).map { "A/p\($0)" })
+        #expect(sample.map(\.rule) == Array(repeating: .maximum, count: 10) + Array(repeating: .required, count: 10))
+    }
+
     @Test("An object whose value failed and that a policy then deletes is no reject")
     func deleted() throws {
         let old = try model(entity("A", [attribute("x", .integer64)]))
