@@ -56,8 +56,8 @@ struct ArgumentParserTests {
                 continue
             }
         }
-        for line in ["--version", "-v", "-V"] {
-            guard case .version = try Self.parser.parse([line]) else {
+        for line in [["--version"], ["-v"], ["-V"], ["copy", "--version"], ["copy", "a", "--version"]] {
+            guard case .version = try Self.parser.parse(line) else {
                 Issue.record("no version")
                 return
             }

@@ -92,6 +92,7 @@ package struct ArgumentParser: Sendable {
                 continue
             }
             if argument == "-h" || argument == "--help" { return .help(command) }
+            if argument == "--version" { return .version }
             let (option, joined) = try find(argument, in: command)
             guard seen.insert(option.name).inserted || option.isRepeatable else {
                 throw .repeatedOption("--" + option.name)

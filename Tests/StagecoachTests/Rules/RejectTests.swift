@@ -291,8 +291,7 @@ struct RejectTests {
         let new = try model(
             entity(
                 "A",
-                [attribute("x", .integer64) { $0.maximum = .integer(5) }, attribute("y", .integer64) { $0.isOptional = false }]
-            ))
+                [attribute("x", .integer64) { $0.maximum = .integer(5) }, attribute("y", .integer64, required: true)]))
         let folder = try TemporaryFolder()
         let source = folder.file("source.sqlite")
         try ReferenceStore.make(old) { store in
