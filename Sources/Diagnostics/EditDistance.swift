@@ -19,7 +19,8 @@ package enum EditDistance {
         return last[b.count]
     }
 
-    /// Returns the word that was probably intended; nil if no word is near. A prefix of at least three letters counts as near.
+    /// Returns the word that was probably intended; nil if no word is near. Near, too, is the only word that begins with the given
+    /// one, of at least three letters, or that has it within, of at least four: `filter` for `sourceFilter`.
     package static func nearest(to word: String, among words: [String]) -> String? {
         // A hostile argument may be a megabyte long, and no command word is near such a text.
         guard word.count <= 40 else { return nil }
@@ -28,8 +29,12 @@ package enum EditDistance {
         if let best = ranked.first, best.distance <= max(1, word.count / 3) { return best.word }
         guard word.count >= 3 else { return nil }
         let beginning = words.filter { $0.hasPrefix(word) }
-        return beginning.count == 1 ? beginning[0] : nil
+        if beginning.count == 1 { return beginning[0] }
+        let part = word.lowercased()
+        let holders = word.count < 4 ? [] : words.filter { $0.lowercased().contains(part) }
+        return holders.count == 1 ? holders[0] : nil
     }
+
     /// Returns a remedy for an unknown name: the known name that was probably intended; nil if none is near.
     package static func question(_ name: String, among known: [String]) -> String? {
         nearest(to: name, among: known).map { "Did you mean '\($0)'?" }

@@ -264,7 +264,8 @@ struct Preparation {
             guard known.contains(name) else {
                 throw MigrationError(
                     "plan.unknownMapping", .configuration, "There is no entity mapping \(name) to put into a pass",
-                    remedy: "Name one of: \(known.joined(separator: ", "))", context: .init(entityMapping: name))
+                    remedy: EditDistance.question(name, among: known)
+                        ?? "Name one of: \(known.joined(separator: ", "))", context: .init(entityMapping: name))
             }
             guard seen.insert(name).inserted else {
                 throw MigrationError(

@@ -159,7 +159,7 @@ struct ModelLocatorTests {
         let error = try #require(failure(ModelFixtures.library + ":Library 3"))
         #expect(error.code == "model.unknownVersion")
         #expect(error.category == .noInput)
-        #expect(error.remedy?.contains("\"Library\", \"Library 2\"") == true)
+        #expect(error.remedy == "Did you mean 'Library 2'? It has \"Library\", \"Library 2\"")
         #expect(failure(ModelFixtures.library + ":")?.code == "model.unknownVersion")
         #expect(failure(ModelFixtures.library + ":../Library 2")?.code == "model.unknownVersion")
     }

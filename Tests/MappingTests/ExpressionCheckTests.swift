@@ -120,12 +120,19 @@ struct ExpressionCheckTests {
         Wrong("celsius", "TERNARY($source.title, 1, 2)", "expression.type", 9, "predicate is expected"),
         // Functions.
         Wrong("celsius", "nope($source.amount)", "expression.unknownSelector", 1, "'nope' is unknown"),
+        Wrong("celsius", "sqtr($source.amount)", "expression.unknownSelector", 1, "Did you mean 'sqrt'?"),
         Wrong("celsius", "sqrt($source.amount, 2)", "expression.argumentCount", 1, "takes 1 argument, not 2"),
         Wrong("celsius", "now(1)", "expression.argumentCount", 1, "takes 0 arguments, not 1"),
         Wrong("celsius", "modulus:by:($source.amount)", "expression.argumentCount", 1, "takes 2 arguments, not 1"),
         Wrong(
             "celsius", "distanceToLocation:fromLocation:($source.amount, 1)", "expression.unsupported", 1, "locations"),
         Wrong("new", "FUNCTION($source.title, 'nopeString')", "expression.unknownSelector", 25, "'nopeString'"),
+        Wrong(
+            "new", "FUNCTION($source.title, 'uppercasString')", "expression.unknownSelector", 25,
+            "Did you mean 'uppercaseString'?"),
+        Wrong(
+            "new", "FUNCTION($source.account.trades, 'firstObjekt').title", "expression.unknownSelector", 34,
+            "Did you mean 'firstObject'?"),
         Wrong("new", "FUNCTION($source.title, 'uppercaseString', 1)", "expression.argumentCount", 25, "not 1"),
         Wrong("new", "FUNCTION($source.title, 'stringByAppendingString:')", "expression.argumentCount", 25, "not 0"),
         Wrong("new", "FUNCTION($source.account.trades, 'firstObject').title", "expression.type", 34, "is a set"),

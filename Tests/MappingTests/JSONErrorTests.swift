@@ -147,6 +147,8 @@ struct JSONErrorTests {
             ("\(pair), \"attributes\": {\"name\": \"$source.nome\"}", "Did you mean 'name'?"),
             ("\(pair), \"sourceFilter\": \"nome == ''\"", "Did you mean 'name'?"),
             ("\(pair), \"sourceFliter\": \"1 == 1\"", "Did you mean 'sourceFilter'?"),
+            ("\(pair), \"filter\": \"1 == 1\"", "Did you mean 'sourceFilter'?"),
+            ("\(pair), \"policy\": \"P\"", "Did you mean 'migrationPolicy'?"),
             ("\(pair), \"mappingType\": \"transfrom\"", "Did you mean 'transform'?"),
             (
                 "\(pair), \"attributes\": {\"name\": \"FUNCTION($manager, "

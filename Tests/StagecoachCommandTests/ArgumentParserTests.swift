@@ -120,6 +120,8 @@ struct ArgumentParserTests {
         #expect(EditDistance.between("", "abc") == 3)
         #expect(EditDistance.between("kitten", "sitting") == 3)
         #expect(EditDistance.between("migrtae", "migrate") == 1)
+        #expect(EditDistance.nearest(to: "filter", among: ["sourceFilter", "name"]) == "sourceFilter")
+        #expect(EditDistance.nearest(to: "entity", among: ["sourceEntity", "destinationEntity"]) == nil)
         #expect(EditDistance.nearest(to: String(repeating: "x", count: 100_000), among: ["x"]) == nil)
     }
 }

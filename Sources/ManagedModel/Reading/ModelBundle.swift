@@ -102,7 +102,8 @@ package struct ModelBundle: Sendable {
         guard versions.contains(bare) else {
             throw MigrationError(
                 "model.unknownVersion", .noInput, "The \(form.title) has no version \"\(bare)\"",
-                remedy: "It has \(list)", context: .init(path: path))
+                remedy: [EditDistance.question(bare, among: versions), "It has \(list)"].compactMap(\.self)
+                    .joined(separator: " "), context: .init(path: path))
         }
         return bare
     }

@@ -43,7 +43,6 @@ enum CalledSelectors {
                         remedy: "Register a function of the name, or put the value into the manager's userInfo",
                         context: context)
                 }
-                let unknown: AnyObject
                 switch call.target {
                 case "entityPolicy":
                     guard let policy else {
@@ -53,14 +52,13 @@ enum CalledSelectors {
                             context: context)
                     }
                     if policy.knows(selector: call.selector) { continue }
-                    unknown = policy
+                    let known = Array(policy.registeredFunctions.bySelector.keys)
+                    throw RegisteredFunctions.unknown(call.selector, of: policy, known: known).inside(context)
                 default:
                     if manager.knows(selector: call.selector) { continue }
-                    unknown = manager
+                    let known = manager.knownSelectors
+                    throw RegisteredFunctions.unknown(call.selector, of: manager, known: known).inside(context)
                 }
-                let known = (unknown as? EntityMigrationPolicy)?.registeredFunctions.bySelector.keys.map { $0 }
-                throw RegisteredFunctions.unknown(call.selector, of: unknown, known: known ?? [])
-                    .inside(context)
             }
         }
     }

@@ -92,9 +92,10 @@ struct RegisteredFunctions: Sendable {
     static func unknown(_ selector: String, of owner: AnyObject, known: [String]) -> MigrationError {
         MigrationError(
             "policy.unknownSelector", .configuration, "\(type(of: owner)) has no function \(selector)",
-            remedy: known.isEmpty
-                ? "Register it: functions.add(\"\(selector)\", \(type(of: owner)).…)"
-                : "Registered are: \(known.sorted().joined(separator: ", "))",
+            remedy: EditDistance.question(selector, among: known)
+                ?? (known.isEmpty
+                    ? "Register it: functions.add(\"\(selector)\", \(type(of: owner)).…)"
+                    : "Registered are: \(known.sorted().joined(separator: ", "))"),
             context: .init(policy: "\(type(of: owner))"))
     }
 }

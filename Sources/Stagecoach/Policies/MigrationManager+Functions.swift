@@ -20,6 +20,9 @@ extension MigrationManager: ExpressionFunctions {
         case userInfo, migrationProgress, usesStoreSpecificMigrationManager
     }
 
+    /// The selectors that a value expression may call on `$manager`.
+    var knownSelectors: [String] { Array(registeredFunctions.bySelector.keys) + OwnSelector.allCases.map(\.rawValue) }
+
     /// Tells whether a value expression may call a selector on `$manager`.
     package func knows(selector: String) -> Bool {
         registeredFunctions.bySelector[selector] != nil || OwnSelector(rawValue: selector) != nil
@@ -38,9 +41,7 @@ extension MigrationManager: ExpressionFunctions {
             return try registeredFunctions.call(selector, arguments, of: self)
         }
         guard let own = OwnSelector(rawValue: selector) else {
-            throw RegisteredFunctions.unknown(
-                selector, of: self,
-                known: Array(registeredFunctions.bySelector.keys) + OwnSelector.allCases.map(\.rawValue))
+            throw RegisteredFunctions.unknown(selector, of: self, known: knownSelectors)
         }
         let colons = selector.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ":") ? 1 : 0) }
         guard colons == arguments.count else {

@@ -21,8 +21,8 @@ final class Policies {
                 let known = registry.names.joined(separator: ", ")
                 throw MigrationError(
                     "policy.unknown", .configuration, "The migration policy \(name) is not registered",
-                    remedy:
-                        "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }; or give the command "
+                    remedy: EditDistance.question(name, among: registry.names)
+                        ?? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }; or give the command "
                         + "the library that registers it with --policies\(known.isEmpty ? "" : ". Registered are: \(known)")",
                     context: mapping.context)
             }

@@ -320,6 +320,7 @@ public final class ChainedMigration {
         for name in options.passNames.joined() where !names.contains(where: { $0.contains(name) }) {
             throw MigrationError(
                 "plan.unknownMapping", .configuration, "There is no entity mapping \(name) to put into a pass",
+                remedy: EditDistance.remedy(for: name, among: names.flatMap(\.self)),
                 context: .init(entityMapping: name))
         }
         return runs.indices.map { index in

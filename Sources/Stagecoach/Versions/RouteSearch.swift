@@ -94,7 +94,8 @@ final class RouteSearch {
                 "chain.unknownVersion", .configuration,
                 "The mapping model is said to be for the versions \(candidate.said?.source ?? "") and "
                     + "\(candidate.said?.destination ?? ""), and there is no version \(name)",
-                remedy: "Name two of \(known.joined(separator: ", ")): stagecoach inspect lists a bundle's versions",
+                remedy: EditDistance.question(name, among: known)
+                    ?? "Name two of \(known.joined(separator: ", ")): stagecoach inspect lists a bundle's versions",
                 context: .init(path: candidate.path))
         }
     }

@@ -85,6 +85,9 @@ struct PlanTests {
             try fixture.problems("plan.unknownMapping", .configuration, naming: ["Nobody", names[0]]) {
                 try $0.migration(options).run()
             } == [])
+        options.passNames = [[String(names[0].dropLast())]]
+        let slip = #expect(throws: MigrationError.self) { try fixture.migration(options).plan() }
+        #expect(slip?.remedy == "Did you mean '\(names[0])'?")
         options.passNames = [[names[0]], [names[0]]]
         #expect(
             try fixture.problems("plan.mappingTwice", .configuration, naming: [names[0]]) {

@@ -214,6 +214,9 @@ struct PolicyErrorTests {
         #expect(error?.remedy?.contains("--policies") == true && error?.remedy?.contains("PersonsPolicy") == true)
         #expect(error?.context.entityMapping == "Pets")
         #expect(try fixture.leftovers() == [])
+        fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "PersonPolicy"
+        let slip = #expect(throws: MigrationError.self) { try fixture.run(fixture.manager()) }
+        #expect(slip?.remedy == "Did you mean 'PersonsPolicy'?")
     }
 
     @Test("Policies are found by class name with and without module")

@@ -45,7 +45,7 @@ extension ExpressionCheck {
             case "description": return .value(.text)
             case "objectForKey:": return value
             case "allValues": return .collection(value, isOrdered: true)
-            default: throw unknownMessage(selector, receiver)
+            default: throw unknownMessage(selector, receiver, known: ["count", "objectForKey:", "allValues"])
             }
         case .unknown, .either: return .unknown
         case .null: return .null
@@ -57,7 +57,7 @@ extension ExpressionCheck {
         case .value(let type):
             if type == .transformable { return .unknown }
             guard let signature = ExpressionMessages.signature(selector, of: type) else {
-                throw unknownMessage(selector, receiver)
+                throw unknownMessage(selector, receiver, known: ExpressionMessages.selectors(of: type))
             }
             for (index, wanted) in signature.arguments.enumerated() {
                 guard let wanted, !wanted.admits(kinds[index]) else { continue }
@@ -75,8 +75,9 @@ extension ExpressionCheck {
         _ selector: String, toMembers element: ExpressionKind, _ isOrdered: Bool, _ target: ExpressionNode,
         _ kinds: [ExpressionKind], _ arguments: [ExpressionNode]
     ) throws(ProgramFault) -> ExpressionKind {
-        guard ExpressionMessages.isCollectionMessage(selector) else {
-            throw unknownMessage(selector, .collection(element, isOrdered: isOrdered))
+        guard ExpressionMessages.collectionSelectors.contains(selector) else {
+            throw unknownMessage(
+                selector, .collection(element, isOrdered: isOrdered), known: ExpressionMessages.collectionSelectors)
         }
         switch selector {
         case "count": return .value(.integer)
@@ -102,11 +103,14 @@ extension ExpressionCheck {
         }
     }
 
-    private func unknownMessage(_ selector: String, _ receiver: ExpressionKind) -> ProgramFault {
+    private func unknownMessage(
+        _ selector: String, _ receiver: ExpressionKind, known: [String] = []
+    ) -> ProgramFault {
         ProgramFault(
             "expression.unknownSelector", "\(receiver.label) has no selector '\(selector)'",
             at: ExpressionConstant.quoted(selector),
-            remedy: "Register it with a migration policy and call it on $entityPolicy")
+            remedy: EditDistance.question(selector, among: known)
+                ?? "Register it with a migration policy and call it on $entityPolicy")
     }
 
     // MARK: The manager
@@ -312,6 +316,7 @@ extension ExpressionCheck {
         }
         return ProgramFault(
             "expression.unknownSelector", "the function '\(shown)' is unknown", at: name,
-            remedy: "Register it with a migration policy and call it by FUNCTION($entityPolicy, '\(selector)', …)")
+            remedy: EditDistance.question(name, among: ExpressionEvaluator.builtInNames)
+                ?? "Register it with a migration policy and call it by FUNCTION($entityPolicy, '\(selector)', …)")
     }
 }

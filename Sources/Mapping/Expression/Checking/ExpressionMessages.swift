@@ -39,18 +39,29 @@ enum ExpressionMessages {
         }
     }
 
-    /// Tells whether a collection responds to a selector.
-    static func isCollectionMessage(_ selector: String) -> Bool {
-        [
-            "self", "isEqual:", "isEqualTo:", "count", "objectAtIndex:", "firstObject", "lastObject", "anyObject",
-            "allObjects", "array", "set", "containsObject:", "indexOfObject:", "componentsJoinedByString:",
-        ].contains(selector)
+    /// Returns the selectors that values of a type respond to.
+    static func selectors(of type: ExpressionType) -> [String] {
+        switch type {
+        case .text: TextMessages.table.selectors
+        case .boolean, .integer, .float, .real, .decimal: numbers.selectors
+        case .date: dates.selectors
+        case .uri: addresses.selectors
+        case .uuid: ["UUIDString"]
+        case .data: ["length"]
+        case .null, .transformable, .reference: []
+        }
     }
+
+    /// The selectors that a collection responds to.
+    static let collectionSelectors = [
+        "self", "isEqual:", "isEqualTo:", "count", "objectAtIndex:", "firstObject", "lastObject", "anyObject",
+        "allObjects", "array", "set", "containsObject:", "indexOfObject:", "componentsJoinedByString:",
+    ]
 
     /// Tells whether values of some type respond to a message.
     static func isMessage(_ selector: String) -> Bool {
         ["valueForKey:", "valueForKeyPath:", "UUIDString", "objectForKey:", "allValues"].contains(selector)
-            || isCollectionMessage(selector) || TextMessages.table.signature(selector) != nil
+            || collectionSelectors.contains(selector) || TextMessages.table.signature(selector) != nil
             || numbers.signature(selector) != nil || dates.signature(selector) != nil
             || addresses.signature(selector) != nil
     }
@@ -148,6 +159,9 @@ struct MessageTable<Receiver>: Sendable {
     ) {
         for selector in selectors { messages[selector] = ([], .value(type), { value, _, _ in try answer(value) }) }
     }
+
+    /// The selectors of the messages.
+    var selectors: [String] { Array(messages.keys) }
 
     func signature(
         _ selector: String

@@ -101,6 +101,13 @@ extension ExpressionEvaluator {
         "first:", "last:", "size:", "distinct:", "objectFrom:withIndex:", "castObject:toType:",
     ]
 
+    /// The names of the built-in functions, without what follows a colon.
+    static var builtInNames: [String] {
+        let selectors =
+            Array(numberFunctions.keys) + ArithmeticOperator.bySelector.keys + bitOperations.keys + otherBuiltIns
+        return Set(selectors.map { String($0.prefix { $0 != ":" }) }).union(listFunctions.keys).sorted()
+    }
+
     private func wrongCall(_ selector: String, _ shown: String, _ count: Int) -> ProgramFault {
         let name = String(selector.prefix { $0 != ":" })
         if (0...3).contains(where: { Self.isBuiltIn(selector, arguments: $0) }) {

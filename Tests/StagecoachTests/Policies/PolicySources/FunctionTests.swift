@@ -136,6 +136,14 @@ struct FunctionTests {
         #expect(error?.category == .configuration)
         #expect(error?.context.property == "title")
         #expect(!FileManager.default.fileExists(atPath: fixture.destinationURL.path))
+        for (target, slip, meant) in [
+            ("entityPolicy", "shuot:", "shout:"), ("manager", "currentEntityMaping", "currentEntityMapping"),
+        ] {
+            let argument = slip.hasSuffix(":") ? ", $source.title" : ""
+            let fixture = try self.fixture(["title": "FUNCTION($\(target), '\(slip)'\(argument))"])
+            let error = #expect(throws: MigrationError.self) { try fixture.run(FunctionPolicy.self, registering: false) }
+            #expect(error?.code == "policy.unknownSelector" && error?.remedy == "Did you mean '\(meant)'?")
+        }
     }
 
     @Test("A registration whose selector has another number of colons is refused")
