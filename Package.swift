@@ -22,10 +22,6 @@ let package = Package(
         .executable(name: "stagecoach", targets: ["StagecoachMain"]),
         // What it becomes where libraries of policies are given.
         .executable(name: "stagecoach-policies", targets: ["StagecoachPoliciesMain"]),
-        // For tests: preloaded, it counts what the command allocates.
-        .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
-        // For tests: preloaded, it makes the command's calls on files fail.
-        .library(name: "FaultInjector", type: .dynamic, targets: ["FaultInjector"]),
     ],
     targets: [
         // The system's libraries.
@@ -95,8 +91,6 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
         // Tests, in the same order.
-        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
-        .target(name: "FaultInjector", path: "Tests/FaultInjector"),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -5,10 +5,6 @@ import Testing
 
 /// The cost of a row: the built command counts its allocations, and their number must not grow with the rows.
 @Suite("Allocations") struct AllocationTests {
-    /// The library that is preloaded, beside the command.
-    private static let counter = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()
-        .appendingPathComponent("libAllocationCounter.so").path
-
     private static let mapping = """
         {
           "formatVersion": 1,
@@ -50,14 +46,12 @@ import Testing
                 CommandBinary.models + ":Library 2", "--mapping", "mapping.json", "--progress", "none",
             ],
             in: folder.path,
-            environment: ["LD_PRELOAD": counter, "ALLOCATION_COUNT": folder.file("count")])
+            environment: ["LD_PRELOAD": PreloadedLibrary.allocationCounter, "ALLOCATION_COUNT": folder.file("count")])
         try #require(outcome.code == 0, "\(outcome.messages)")
         return try #require(Int(try String(contentsOfFile: folder.file("count"), encoding: .utf8)))
     }
 
-    @Test(
-        "A copy, a rename, arithmetic, a constant and TERNARY allocate nothing for a row",
-        .enabled(if: FileManager.default.fileExists(atPath: counter), "the preloaded library is not built"))
+    @Test("A copy, a rename, arithmetic, a constant and TERNARY allocate nothing for a row")
     func rows() throws {
         let (few, many) = (try Self.count(rows: 4000), try Self.count(rows: 40_000))
         let perRow = Double(many - few) / Double(2 * 36_000)

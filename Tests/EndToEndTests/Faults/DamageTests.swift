@@ -7,10 +7,7 @@ import Testing
 ///
 /// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain`
 /// those migrations only.
-@Suite(
-    "Faults: a killed run's work, damaged by a third hand",
-    .enabled(
-        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
+@Suite("Faults: a killed run's work, damaged by a third hand")
 struct DamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let asked = environment["STAGECOACH_DAMAGES"].flatMap(Int.init)

@@ -4,10 +4,6 @@ import TestSupport
 /// The environment in which the built command runs with the fault injector: the library is preloaded, and reads its plan from
 /// variables (`FaultPlan.c`).
 enum FaultInjection {
-    /// The library, beside the tests.
-    static let library = URL(fileURLWithPath: CommandBinary.path).deletingLastPathComponent()
-        .appendingPathComponent("libFaultInjector.so").path
-
     /// Returns the environment of a run that saves its state after each batch.
     ///
     /// - Parameters:
@@ -16,7 +12,7 @@ enum FaultInjection {
     static func environment(clock: Int = 1000, _ plan: [String: String] = [:]) -> [String: String] {
         var environment = plan
         environment["FAULT_CLOCK"] = String(clock)
-        environment["LD_PRELOAD"] = library
+        environment["LD_PRELOAD"] = PreloadedLibrary.faultInjector
         if Instrumentation.isSanitized {
             // The library would be preloaded into the program that names the places of leaks.
             let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""

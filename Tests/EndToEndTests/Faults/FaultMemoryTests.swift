@@ -5,8 +5,6 @@ import Testing
 /// The built command with an end to what it can allocate: every kind of migration keeps its limit, and none is killed.
 @Suite(
     "Faults: memory has an end",
-    .enabled(
-        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"),
     .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct FaultMemoryTests {
     /// The policies' library takes minutes to build where no other test has: it is among the long run's.

@@ -16,10 +16,7 @@ import Testing
 /// `STAGECOACH_FAULT_CLOCK=0` with states as usual instead of after each batch, and
 /// `STAGECOACH_FAULT='append kill all 120'` repeats the one that a failure names. Scenes with policies need
 /// `STAGECOACH_POLICIES`, the example's library in the command's configuration, where the command is another one.
-@Suite(
-    "Faults: nothing is lost, whatever goes wrong",
-    .enabled(
-        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
+@Suite("Faults: nothing is lost, whatever goes wrong")
 struct FaultTests {
     private static let environment = ProcessInfo.processInfo.environment
     /// Trials of all scenes together; a usual run has two of each sort for each fixture.

@@ -5,10 +5,7 @@ import Testing
 
 /// Files that a run makes can be read only by users who may read its source: destinations, external data, work files, rejects,
 /// id maps, reports.
-@Suite(
-    "Permissions: private stays private",
-    .enabled(
-        if: FileManager.default.fileExists(atPath: FaultInjection.library), "the preloaded library is not built"))
+@Suite("Permissions: private stays private")
 struct PermissionTests {
     private static let names = FaultFixture.makers.map(\.name).filter { $0 != "policy" }
     /// Runs the command with the usual umask, whatever the tests have.
