@@ -98,6 +98,26 @@ struct CommandBatchTests {
         }
         let results = try String(contentsOfFile: folder.file("stores.csv.results.jsonl"), encoding: .utf8)
         #expect(wanted.allSatisfy { results.contains($0.replacing("/", with: "\\/")) || results.contains($0) })
+        let again = try CommandBinary.run(["batch", "stores.csv", "--to", Self.models], in: folder.path)
+        #expect(again.output.contains("\nResults: \(real)/stores.csv.results.jsonl\n"), "\(again.output)")
+    }
+
+    @Test("The folders of a line's report, reject file and map of ids are made, if the store fails too")
+    func resultFolders() throws {
+        let folder = try stores(1)
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/bad.sqlite")))
+        let files = { (name: String) in
+            "\"report\": \"r/\(name)/r.json\", \"rejectFile\": \"x/\(name)/x\", \"idMap\": \"i/\(name)/i.csv\""
+        }
+        let lines = ["1", "bad"].map {
+            "{\"source\": \"in/\($0).sqlite\", \"destination\": \"out/\($0).sqlite\", \(files($0))}\n"
+        }
+        try lines.joined().write(toFile: folder.file("stores.jsonl"), atomically: true, encoding: .utf8)
+        let outcome = try batch([folder.file("stores.jsonl"), "--on-invalid", "reject"])
+        #expect(outcome.code == 65 && outcome.output.hasPrefix("done "), "\(outcome.output)\(outcome.messages)")
+        for file in ["r/1/r.json", "x/1/x", "i/1/i.csv", "r/bad/r.json"] {
+            #expect(FileManager.default.fileExists(atPath: folder.file(file)), "\(file)")
+        }
     }
 
     @Test("A store that is at the target version already says so")
@@ -443,6 +463,8 @@ struct CommandBatchTests {
         let manifest = try manifest(2, in: folder)
         let refused = try batch([manifest, "--jobs", "12", "--memory-limit", "400M"])
         #expect(refused.code == 78, "\(refused.messages)")
+        let bytes = try batch([manifest, "--jobs", "2", "--memory-limit", "900"])
+        #expect(bytes.messages.contains("2 jobs within 900 bytes") && bytes.messages.contains("Did you mean 900M?"))
         let number = try #require(refused.messages.firstMatch(of: /Give --jobs ([0-9]+)/)).1
         #expect(try batch([manifest, "--jobs", String(number), "--memory-limit", "400M"]).code != 78)
     }

@@ -42,6 +42,9 @@ struct StoreMigration {
 
     private func reporting(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
         do {
+            for file in [entry.report, entry.rejectFile, entry.idMap].compactMap(\.self) {
+                try OutputFile.makeFolder(PathIdentity.folder(of: file))
+            }
             return try reporter.during { try migrate(reporter) }
         } catch {
             // The result line gives the store's own error, not that of the report.

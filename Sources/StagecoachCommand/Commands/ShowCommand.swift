@@ -50,7 +50,11 @@ struct ShowCommand {
             if count <= limit { try show(object) }
             return count <= limit
         }
-        if count > limit { console.messages.write("stagecoach: There are more: --limit shows others than the first\n") }
+        if count > limit {
+            console.messages.write(
+                "stagecoach: There are more than \(Figures.count(limit, "object")) of \(entity.printable): "
+                    + "a greater --limit shows more, and --where chooses\n")
+        }
         guard count == 0 else { return }
         let which = predicate == nil ? "" : " that satisfies the predicate"
         console.messages.write("stagecoach: The store has no object of \(entity.printable)\(which)\n")

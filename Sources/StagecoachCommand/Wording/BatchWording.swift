@@ -69,7 +69,7 @@ enum BatchWording {
         }
         list("Not done", summary.failures.map { "\($0.exitCode)  \(reason($0))" })
         list("Without a result", summary.missing)
-        lines += ["", "Results: \(results.joined(separator: ", "))"]
+        lines += ["", "Results: \(results.map(PathIdentity.canonical).joined(separator: ", "))"]
         return lines.printableText
     }
 
