@@ -38,7 +38,7 @@ struct BinaryPropertyListReader {
 
     init(_ bytes: [UInt8], limits: BinaryPropertyList.Limits) throws(MigrationError) {
         guard bytes.count <= limits.bytes else {
-            throw .archive("archive.limit", "The property list is larger than \(limits.bytes) bytes")
+            throw .archive("archive.limit", "The property list is larger than \(limits.bytes.counted("byte"))")
         }
         guard bytes.count > Self.headerSize + Self.trailerSize, bytes.starts(with: "bplist0".utf8) else {
             throw .archive("archive.format", "The data is not a binary property list")

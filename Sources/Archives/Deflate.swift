@@ -24,7 +24,7 @@ package enum Deflate {
         defer { inflateEnd(&stream) }
         let (output, status) = run(&stream, on: bytes, CZlib.inflate, Z_NO_FLUSH, limit: limit)
         guard output.count <= limit else {
-            throw .archive("archive.limit", "The compressed data expands to more than \(limit) bytes")
+            throw .archive("archive.limit", "The compressed data expands to more than \(limit.counted("byte"))")
         }
         guard status == Z_STREAM_END else {
             throw .archive("archive.deflate", "The compressed data is damaged or cut off")

@@ -114,7 +114,7 @@ package final class TableLoader {
             guard encoder.size <= 999_999_999 else {
                 throw MigrationError(
                     "store.rowTooLarge", .data,
-                    "The row takes \(encoder.size) bytes, and SQLite allows 1,000,000,000",
+                    "The row takes \(encoder.size.counted("byte")), and SQLite allows 1,000,000,000",
                     remedy: "Keep the row's largest value in an external file")
             }
             try tree.append(

@@ -17,3 +17,10 @@ extension BinaryInteger {
         "\(grouped) \(self == 1 ? one : several ?? one + "s")"
     }
 }
+
+extension Int {
+    /// The number of bytes in the greatest unit that it fills, rounded down: `64 bytes`, `12 KiB`, `1,024 MiB`.
+    package var sizeInWords: String {
+        self >= 1 << 20 ? "\((self >> 20).grouped) MiB" : self >= 1 << 10 ? "\(self >> 10) KiB" : counted("byte")
+    }
+}

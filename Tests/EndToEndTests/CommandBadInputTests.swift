@@ -31,6 +31,16 @@ struct CommandBadInputTests {
 
     private static let to = CommandBinary.models
 
+    @Test("A limit without its unit is told in bytes, with the unit that was meant")
+    func unit() throws {
+        let source = try CommandBinary.librarySource()
+        let outcome = try CommandBinary.run([
+            "migrate", source, source + ".new", "--to", Self.to, "--memory-limit", "900",
+        ])
+        #expect(outcome.code == 78 && outcome.messages.contains("The memory limit of 900 bytes"), "\(outcome.messages)")
+        #expect(outcome.messages.contains("Did you mean 900M? Give --memory-limit "), "\(outcome.messages)")
+    }
+
     @Test(
         "each is refused with its exit code, naming the file, and changes nothing",
         arguments: [

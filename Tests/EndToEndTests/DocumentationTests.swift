@@ -71,11 +71,14 @@ struct DocumentationTests {
         #expect(files.count > Self.firstSymbols.count)
         // The compiler leaves folders where it puts temporary files.
         let outcome = try CommandBinary.run(
-            compilerArguments + ["-typecheck", "-parse-as-library", "-module-name", "Blocks"] + files, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
+            compilerArguments + ["-typecheck", "-parse-as-library", "-module-name", "Blocks"] + files,
+            environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
         #expect(outcome.code == 0, "\(outcome.messages.suffix(6000))")
     }
 
-    @Test("README's program prints what the comments beside its prints say, and its lines of Package.swift are Installing's")
+    @Test(
+        "README's program prints what the comments beside its prints say, and its lines of Package.swift are Installing's"
+    )
     func readme() throws {
         let folder = try sandbox()
         let readme = try DocumentCode("README.md")

@@ -51,7 +51,7 @@ package struct CarriedObjects: Sendable {
         }
         if furtherCount > 0 {
             notes.append(
-                "\(furtherCount) further objects of the source's schema are left behind: it has more than are looked at"
+                "\(furtherCount.counted("further object")) of the source's schema \(furtherCount == 1 ? "is" : "are") left behind: it has more than are looked at"
             )
         }
         return notes
@@ -63,12 +63,12 @@ package struct CarriedObjects: Sendable {
 
     private static func count(_ kind: ForeignObject.Kind, _ names: [String]) -> String {
         let plural = kind == .index ? "indexes" : "\(kind.rawValue)s"
-        return names.count == 1 ? "the \(kind.rawValue)" : "\(names.count) \(plural)"
+        return names.count == 1 ? "the \(kind.rawValue)" : names.count.counted(kind.rawValue, plural)
     }
 
     private static func list(_ names: [String]) -> String {
         names.prefix(mostNames).joined(separator: ", ")
-            + (names.count > mostNames ? " and \(names.count - mostNames) more" : "")
+            + (names.count > mostNames ? " and \((names.count - mostNames).grouped) more" : "")
     }
 }
 

@@ -254,7 +254,8 @@ package final class SourceStore {
         // Core Data's numbers end at 16003. A file with more rows than this is not its store, and they would be held in memory.
         guard rows.count <= most else {
             throw MigrationError(
-                "store.damaged", .data, "Z_PRIMARYKEY has more than \(most) rows", context: .init(path: connection.path)
+                "store.damaged", .data, "Z_PRIMARYKEY has more than \(most.counted("row"))",
+                context: .init(path: connection.path)
             )
         }
         return rows

@@ -51,7 +51,7 @@ package struct StoreDamage: Sendable, Equatable {
             switch part {
             case .table:
                 "\(shortName) and is read as empty: all objects of \(entity) are lost, "
-                    + (rows > 0 ? "\(rows) at the most" : "if there were any")
+                    + (rows > 0 ? "\(rows.grouped) at the most" : "if there were any")
             case .column where column?.uppercased() == "Z_OPT":
                 "\(shortName) and is read as 1, for \(count("object", "objects"))"
             case .column: "\(shortName): \(what) is read as nil, for \(count("object", "objects"))"

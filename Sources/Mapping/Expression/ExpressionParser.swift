@@ -46,7 +46,7 @@ struct ExpressionParser {
         guard text.utf8.count <= ExpressionLexer.maximumLength else {
             throw MigrationError(
                 "expression.syntax", .configuration,
-                "the expression has \(text.utf8.count) bytes, more than the \(ExpressionLexer.maximumLength) that are allowed",
+                "the expression has \(text.utf8.count.counted("byte")), more than the \(ExpressionLexer.maximumLength.grouped) that are allowed",
                 context: .init(expression: ExpressionLexer.excerpt(text)))
         }
         do throws(ProgramFault) {

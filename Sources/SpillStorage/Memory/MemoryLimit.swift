@@ -30,6 +30,16 @@ package enum MemoryLimit {
         return [slurm, cgroupLimit].compactMap { $0 }.min().map { $0 / 4 * 3 }
     }
 
+    /// Returns a remedy for a limit that is too low: the least one, and the same number in MiB if no unit was written, as it seems.
+    ///
+    /// - Parameters:
+    ///   - limit: the limit in bytes.
+    ///   - least: the least workable limit in MiB.
+    package static func remedy(for limit: Int, least: Int) -> String {
+        let isWithoutUnit = limit < 10_000 && limit >= least
+        return (isWithoutUnit ? "Did you mean \(limit)M? " : "") + "Give --memory-limit \(least)M or more"
+    }
+
     /// Parses a size: `67108864`, `64M`, `64MiB` (steps of 1024), `64MB` (steps of 1000), with K, M, G or T in either case.
     ///
     /// - Throws: `usage.size` (64).

@@ -71,19 +71,21 @@ extension MigrationPlan {
     /// - Throws: `plan.edited` (78) with the differences.
     func check(decisions now: MigrationPlan) throws(MigrationError) {
         var lines: [String] = []
-        if models.count != now.models.count { lines.append("it is for \(models.count) mapping models") }
+        if models.count != now.models.count { lines.append("it is for \(models.count.counted("mapping model"))") }
         for (old, new) in zip(models, now.models) {
             if old.isStaged != new.isStaged {
                 lines.append(new.isStaged ? "it takes the policy path" : "it takes the row path")
             }
             if old.entityMappings.count != new.entityMappings.count {
-                lines.append("there are \(new.entityMappings.count) entity mappings")
+                lines.append("the number of entity mappings is \(new.entityMappings.count.grouped)")
             }
             for (one, other) in zip(old.entityMappings, new.entityMappings)
             where one.name != other.name || one.path != other.path {
                 lines.append("entity mapping \(other.name) takes the path \(other.path.rawValue)")
             }
-            if old.tables.count != new.tables.count { lines.append("there are \(new.tables.count) root entities") }
+            if old.tables.count != new.tables.count {
+                lines.append("the number of root entities is \(new.tables.count.grouped)")
+            }
             for (one, other) in zip(old.tables, new.tables) {
                 if one.rootEntity != other.rootEntity || one.entityMappings != other.entityMappings {
                     lines.append("\(other.rootEntity) is filled by \(other.entityMappings.joined(separator: ", "))")
@@ -111,7 +113,7 @@ extension MigrationPlan {
 
 extension [String] {
     /// The first five lines, and the number of the others.
-    var shown: String { prefix(5).joined(separator: "; ") + (count > 5 ? "; and \(count - 5) more" : "") }
+    var shown: String { prefix(5).joined(separator: "; ") + (count > 5 ? "; and \((count - 5).grouped) more" : "") }
 }
 
 extension JSONEncoder {

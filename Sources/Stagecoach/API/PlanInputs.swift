@@ -1,4 +1,5 @@
 import CoreDataStore
+import Diagnostics
 import ManagedModel
 import Mapping
 
@@ -62,7 +63,7 @@ extension MigrationPlan.Store {
     func differences(from now: MigrationPlan.Store) -> [String] {
         var lines: [String] = []
         if uuid != now.uuid { lines.append("its UUID is \(now.uuid), it was \(uuid)") }
-        if size != now.size { lines.append("it has \(now.size) bytes, it had \(size)") }
+        if size != now.size { lines.append("it has \(now.size.counted("byte")), it had \(size.grouped)") }
         if schemaCookie != now.schemaCookie { lines.append("its schema was changed") }
         let isSame =
             changeCounter == now.changeCounter && logSize == now.logSize && logFrame == now.logFrame
@@ -88,7 +89,9 @@ extension MigrationPlan.Inputs {
         lines += Self.differences("the source model", sourceModel, now.sourceModel)
         lines += Self.differences("the destination model", destinationModel, now.destinationModel)
         if mappingModels.count != now.mappingModels.count {
-            lines.append("there are \(now.mappingModels.count) mapping models, there were \(mappingModels.count)")
+            lines.append(
+                "the number of mapping models is \(now.mappingModels.count.grouped), it was \(mappingModels.count.grouped)"
+            )
         } else {
             for (old, new) in zip(mappingModels, now.mappingModels) where old != new {
                 let differing = Set(old.map { "\($0.name) \($0.digest)" })

@@ -9,7 +9,7 @@ final class UnreadMembers: ManagedObject {
 
     static let failure = MigrationError(
         "object.tooManyMembers", .data,
-        "A relationship with more than \(most) members cannot be read as a whole through a mutable set",
+        "A relationship with more than \(most.counted("member")) cannot be read as a whole through a mutable set",
         remedy: "Read it with value(forKey:); members can be added, removed, counted and asked for")
 
     override func value(forKey key: String) -> Any? {

@@ -38,9 +38,9 @@ struct MemoryShares: Sendable {
             let workable = (resident + needs + MemoryShares.least + (2 << 20) + (1 << 20) - 1) >> 20
             throw MigrationError(
                 "memory.limitTooLow", .configuration,
-                "The memory limit of \(limit >> 20) MiB cannot be kept: the process holds \(resident >> 20) MiB before it begins"
-                    + (needs >> 20 > 0 ? ", and the models need \(needs >> 20) MiB beside the rows" : ""),
-                remedy: "Give --memory-limit \(workable)M or more")
+                "The memory limit of \(limit.sizeInWords) cannot be kept: the process holds \(resident.sizeInWords) before it begins"
+                    + (needs >> 20 > 0 ? ", and the models need \(needs.sizeInWords) beside the rows" : ""),
+                remedy: MemoryLimit.remedy(for: limit, least: workable))
         }
         self.limit = limit
         // malloc and SQLite hold more than the parts' own figures: 2 MiB and about a quarter of the room, measured.

@@ -13,7 +13,7 @@ enum MirroredSource {
         guard count > 0, options.cloudKit == .refuse else { return count }
         throw MigrationError(
             "store.mirrored", .data,
-            "The store is mirrored by CloudKit (\(count) ANSCK… \(count == 1 ? "table" : "tables")), and a copy cannot continue its sync",
+            "The store is mirrored by CloudKit (\(count.grouped) ANSCK… \(count == 1 ? "table" : "tables")), and a copy cannot continue its sync",
             remedy:
                 "Migrate it in the app, where Core Data's lightweight migration keeps the sync; or give --cloudkit drop "
                 + "(MigrationOptions.cloudKit) for a copy without the sync's state: the app's next start then uploads every "

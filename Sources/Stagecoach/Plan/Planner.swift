@@ -71,7 +71,7 @@ struct Planner {
             else { continue }
             throw MigrationError(
                 "plan.abstractDestination", .configuration,
-                "The destination entity is abstract, and \(rows) source objects of \(from.definition.name) would become objects of it",
+                "The destination entity is abstract, and \(rows.counted("source object")) of \(from.definition.name) would become \(rows == 1 ? "one" : "objects") of it",
                 remedy: "Map the source entity to a concrete destination entity", context: mapping.context)
         }
     }

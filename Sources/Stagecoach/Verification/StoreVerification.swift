@@ -197,7 +197,7 @@ extension VerificationReport {
         notes += step.notes.map { "\(label): \($0)" }
         if !isLast {
             notes.append(
-                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : "\(step.differenceCount) differences")"
+                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : step.differenceCount.counted("difference"))"
             )
         }
         guard isLast else { return }

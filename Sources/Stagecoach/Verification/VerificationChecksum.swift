@@ -1,5 +1,6 @@
 import CSQLite
 import CoreDataStore
+import Diagnostics
 import Glibc
 import Rows
 
@@ -134,9 +135,10 @@ enum VerifiedCell {
         case .text(let bytes):
             let text = String(decoding: UnsafeRawBufferPointer(rebasing: bytes.prefix(240)), as: UTF8.self)
             return text.count > 60 || bytes.count > 240
-                ? "\"\(text.prefix(60))…\" (\(bytes.count) bytes)" : "\"\(text)\""
+                ? "\"\(text.prefix(60))…\" (\(bytes.count.counted("byte")))" : "\"\(text)\""
         case .blob(let bytes):
-            return "\(bytes.count) bytes, hash " + String(VerificationChecksum.hash(bytes, isText: false), radix: 16)
+            return "\(bytes.count.counted("byte")), hash "
+                + String(VerificationChecksum.hash(bytes, isText: false), radix: 16)
         }
     }
 }

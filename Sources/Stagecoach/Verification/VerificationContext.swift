@@ -119,8 +119,8 @@ final class VerificationContext {
             options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
         guard limit - resident >= 6 << 20 else {
             throw MigrationError(
-                "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
-                remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
+                "memory.limit", .configuration, "The memory limit of \(limit.sizeInWords) is too small to verify",
+                remedy: MemoryLimit.remedy(for: limit, least: (resident + 12 << 20) >> 20))
         }
         return limit - resident
     }

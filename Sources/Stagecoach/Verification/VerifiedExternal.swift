@@ -32,7 +32,7 @@ struct VerifiedExternal {
         static func damaged(_ what: String) -> Content { Content(hash: 0x77) { what } }
         static func bytes(count: Int, hash: UInt64) -> Content {
             Content(hash: VerificationChecksum.mix(hash ^ UInt64(truncatingIfNeeded: count))) {
-                "\(count) bytes, hash " + String(hash, radix: 16)
+                "\(count.counted("byte")), hash " + String(hash, radix: 16)
             }
         }
     }

@@ -157,8 +157,10 @@ struct BatchCommand {
         guard each >= least else {
             throw MigrationError(
                 "batch.memory", .configuration,
-                "\(jobs) jobs within \(Figures.size(all)) leave \(Figures.size(max(0, each))) for each",
-                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / least)), or more memory")
+                "\(jobs) jobs within \(all.sizeInWords) leave \(max(0, each).sizeInWords) for each",
+                remedy: all < 10_000
+                    ? MemoryLimit.remedy(for: all, least: (Self.ownMemory + jobs * least) >> 20 + 1)
+                    : "Give --jobs \(max(1, (all - Self.ownMemory) / least)), or more memory")
         }
         return each
     }

@@ -32,7 +32,8 @@ struct MigrateCommand {
             metrics.note(
                 .init(
                     objects: SummaryWording.total(report.counts), rejected: report.rejects?.objects ?? 0,
-                    left: report.leftBehind, nilReferences: report.nilReferences, bytes: report.destinationBytes, spilled: report.spilledBytes))
+                    left: report.leftBehind, nilReferences: report.nilReferences, bytes: report.destinationBytes,
+                    spilled: report.spilledBytes))
         } catch {
             for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }
             throw error

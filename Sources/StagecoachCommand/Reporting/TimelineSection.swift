@@ -86,7 +86,8 @@ struct TimelineSection {
                 stages.element("details") { details in
                     let seconds = short.reduce(0) { $0 + $1.seconds }
                     details.element(
-                        "summary", "\(Figures.count(short.count, "stage")) under 1 %, \(Figures.duration(seconds)) in all")
+                        "summary",
+                        "\(Figures.count(short.count, "stage")) under 1 %, \(Figures.duration(seconds)) in all")
                     for line in short { draw(line, end, &details) }
                 }
             }

@@ -10,7 +10,8 @@ enum PolicyLibraryWording {
             ["exports", check.registers ? PolicyLibrary.symbol : "no \(PolicyLibrary.symbol)"],
             [
                 "needs",
-                check.needed.map { "\($0.count) libraries, \(found)" } ?? "not known: the loader does not answer",
+                check.needed.map { "\($0.count.counted("library", "libraries")), \(found)" }
+                    ?? "not known: the loader does not answer",
             ],
             ["registers", count ?? "not known: the library cannot be loaded"],
         ]

@@ -302,7 +302,8 @@ struct RejectTests {
         var options = MigrationOptions()
         options.onInvalid = .reject
         let report = try Migration(
-            from: source, model: old, mapping: mappings(try mapping("A", "A", "A", ["x": "$source.x", "y": "$source.y"])),
+            from: source, model: old,
+            mapping: mappings(try mapping("A", "A", "A", ["x": "$source.x", "y": "$source.y"])),
             to: folder.file("new.sqlite"), model: new, options: options
         ).run()
         let sample = try #require(report.rejects?.sample)

@@ -141,7 +141,9 @@ struct FunctionTests {
         ] {
             let argument = slip.hasSuffix(":") ? ", $source.title" : ""
             let fixture = try self.fixture(["title": "FUNCTION($\(target), '\(slip)'\(argument))"])
-            let error = #expect(throws: MigrationError.self) { try fixture.run(FunctionPolicy.self, registering: false) }
+            let error = #expect(throws: MigrationError.self) {
+                try fixture.run(FunctionPolicy.self, registering: false)
+            }
             #expect(error?.code == "policy.unknownSelector" && error?.remedy == "Did you mean '\(meant)'?")
         }
     }
