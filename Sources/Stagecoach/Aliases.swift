@@ -17,6 +17,12 @@ public typealias NSManagedObjectContextConcurrencyType = ManagedObjectContext.Co
 public typealias NSMergePolicy = MergePolicy
 /// Core Data's name of ``MergePolicy/MergeType``.
 public typealias NSMergePolicyType = MergePolicy.MergeType
+/// Core Data's name of ``MergeConflict``.
+public typealias NSMergeConflict = MergeConflict
+/// Core Data's name of ``ConstraintConflict``.
+public typealias NSConstraintConflict = ConstraintConflict
+/// Core Data's name of ``SnapshotEventType``.
+public typealias NSSnapshotEventType = SnapshotEventType
 /// Core Data's name of ``ManagedObjectModel``.
 public typealias NSManagedObjectModel = ManagedObjectModel
 
@@ -57,14 +63,22 @@ public typealias NSFetchRequest<Result: FetchRequestResult> = FetchRequest<Resul
 public typealias NSFetchRequestResult = NSObject
 /// Core Data's name of ``FetchRequestResultType``.
 public typealias NSFetchRequestResultType = FetchRequestResultType
+/// Core Data's name of ``ExpressionDescription``.
+public typealias NSExpressionDescription = ExpressionDescription
 /// Core Data's name of ``PersistentStore``.
 public typealias NSPersistentStore = PersistentStore
+/// Core Data's name of ``PersistentStoreDescription``.
+public typealias NSPersistentStoreDescription = PersistentStoreDescription
 /// Core Data's name of ``PersistentStoreCoordinator``.
 public typealias NSPersistentStoreCoordinator = PersistentStoreCoordinator
 /// Core Data's name of ``PersistentStoreRequest``.
 public typealias NSPersistentStoreRequest = PersistentStoreRequest
 /// Core Data's name of ``PersistentStoreResult``.
 public typealias NSPersistentStoreResult = PersistentStoreResult
+/// Core Data's name of ``AsynchronousFetchRequest``.
+public typealias NSAsynchronousFetchRequest<Result: FetchRequestResult> = AsynchronousFetchRequest<Result>
+/// Core Data's name of ``AsynchronousFetchResult``.
+public typealias NSAsynchronousFetchResult<Result: FetchRequestResult> = AsynchronousFetchResult<Result>
 /// Core Data's name of ``BatchDeleteRequest``.
 public typealias NSBatchDeleteRequest = BatchDeleteRequest
 /// Core Data's name of ``BatchUpdateRequest``.

@@ -22,20 +22,23 @@ extension SourceStore {
     /// Returns the members of a to-many relationship of all owners in a range of keys: ascending by owner, then in the
     /// relationship's order, if it has one, then by key.
     ///
-    /// - Parameter limit: the greatest number of members to return; nil: all.
+    /// - Parameters:
+    ///   - limit: the greatest number of members to return; nil: all.
+    ///   - inFile: true to read the file's links, also if ``SourceChanges`` changed them since.
     /// - Returns: nil for a relationship that is to-one or not stored.
     /// - Complexity: O(members) if the owners' column has an index, as in Core Data's stores; otherwise a scan of the table and
     ///   a sort, which may spill.
     package func members(
-        of relationship: RelationshipDescription, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout
+        of relationship: RelationshipDescription, owners: ClosedRange<Int64>, limit: Int? = nil,
+        in layout: StoreLayout, inFile: Bool = false
     ) throws(MigrationError) -> MemberCursor? {
         switch layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
             try members(
                 table: table, column: column, owners: owners, orderColumn: relationship.isOrdered ? order : nil,
-                limit: limit, in: layout)
+                limit: limit, in: layout, inFile: inFile)
         case .join(let table, let side):
-            try joined(joinTable: table, side: side, owners: owners, limit: limit, in: layout)
+            try joined(joinTable: table, side: side, owners: owners, limit: limit, in: layout, inFile: inFile)
         case .toOne, .none: nil
         }
     }
@@ -64,18 +67,20 @@ extension SourceStore {
     ///   - orderColumn: the index of the ordering column; nil for ascending keys.
     package func members(
         table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, limit: Int? = nil,
-        in layout: StoreLayout
+        in layout: StoreLayout, inFile: Bool = false
     ) throws(MigrationError) -> MemberCursor {
         let source = layout.tables[table]
         let entity = source.columns[EntityTable.entityColumn].quoted
         return try cursor(
             key: "t.\"Z_PK\"", entity: "t.\(entity)", order: orderColumn.map { "t.\(source.columns[$0].quoted)" },
-            from: "\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)", owners, limit)
+            from: "\(Self.schema(inFile))\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)",
+            owners, limit)
     }
 
     /// Returns the members that a join table links to objects of a side (0 or 1).
     package func joined(
-        joinTable: Int, side: Int, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout
+        joinTable: Int, side: Int, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout,
+        inFile: Bool = false
     ) throws(MigrationError) -> MemberCursor {
         let join = layout.joinTables[joinTable]
         let other = join.sides[1 - side]
@@ -85,9 +90,12 @@ extension SourceStore {
         return try cursor(
             key: key, entity: "m.\(members.columns[EntityTable.entityColumn].quoted)",
             order: other.orderColumn.map { "j.\($0.quoted)" },
-            from: "\(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)",
+            from: "\(Self.schema(inFile))\(join.name.quoted) AS j LEFT JOIN "
+                + "\(Self.schema(inFile))\(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)",
             owner: "j.\(join.sides[side].column.quoted)", owners, limit)
     }
+
+    private static func schema(_ inFile: Bool) -> String { inFile ? "main." : "" }
 
     private func cursor(
         key: String, entity: String, order: String?, from tables: String, owner: String, _ owners: ClosedRange<Int64>,

@@ -28,9 +28,12 @@ package final class PointReader {
 
     /// Makes a reader for many fetches of the same columns.
     ///
-    /// - Parameter streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
+    /// - Parameters:
+    ///   - streamed: slots of own columns whose values become ``HugeValue``s if they are too large to read.
+    ///   - inFile: true to read the file's rows, also if ``SourceChanges`` changed them since.
     package init(
-        _ store: SourceStore, table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = []
+        _ store: SourceStore, table: Int, columns: [SelectedColumn], in layout: StoreLayout,
+        streamed: Set<Int> = [], inFile: Bool = false
     ) throws(MigrationError) {
         self.store = store
         self.table = table
@@ -38,7 +41,7 @@ package final class PointReader {
         self.layout = layout
         self.streamed = streamed
         let sql = try SelectionQuery(table: table, columns: columns, layout: layout)
-            .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false)
+            .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false, inFile: inFile)
         self.sql = sql
         statement = try store.blamingData { () throws(MigrationError) in try store.pool.take(sql) }
     }

@@ -46,8 +46,9 @@ struct SelectionQuery {
         return (alias, step.destinationTable)
     }
 
-    func sql(where conditions: [String], ordered: Bool) -> String {
-        let source = layout.tables[table].name.quoted
+    /// - Parameter inFile: true to read the file's rows, also if ``SourceChanges`` changed them since.
+    func sql(where conditions: [String], ordered: Bool, inFile: Bool = false) -> String {
+        let source = (inFile ? "main." : "") + layout.tables[table].name.quoted
         // NOT INDEXED makes rows come by rowid, so the order needs no sort.
         return "SELECT " + (["t.\"Z_PK\""] + columns).joined(separator: ", ") + " FROM \(source) AS t NOT INDEXED "
             + joins.joined(separator: " ")

@@ -79,6 +79,9 @@ public class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable 
     /// The default that code has set, until the type is known.
     private final var givenDefault: Any?
 
+    /// Core Data's newer name of the type of an attribute's values.
+    public typealias AttributeType = ManagedModel.AttributeType
+
     /// Makes an attribute of no model.
     public override init() {
         definition = AttributeDefinition(name: "", type: .undefined)

@@ -27,6 +27,8 @@ public let NSSQLiteStoreType = "SQLite"
 public let NSBinaryStoreType = "Binary"
 /// The type of stores in memory, which are not read here.
 public let NSInMemoryStoreType = "InMemory"
+/// The type of XML stores, which are not read here.
+public let NSXMLStoreType = "XML"
 /// The store's type, in its metadata.
 public let NSStoreTypeKey = "NSStoreType"
 /// The store's UUID, in its metadata.
@@ -37,15 +39,15 @@ public let NSStoreModelVersionHashesKey = "NSStoreModelVersionHashes"
 public let NSStoreModelVersionIdentifiersKey = "NSStoreModelVersionIdentifiers"
 /// The systems that can open the store, in the metadata.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
-/// Core Data's option of this name, which changes nothing here.
+/// The option that a store of another version is migrated when a coordinator adds it.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
-/// Core Data's option of this name, which changes nothing here.
+/// The option that the mapping model of such a migration may be inferred.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// Core Data's option of this name, which changes nothing here.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
-/// Core Data's option of this name, which changes nothing here.
+/// The option that a store which a coordinator adds is only read.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
-/// Core Data's option of this name, which changes nothing here.
+/// The option of pragmas by name for a store that a coordinator adds; `journal_mode` with `DELETE` has an effect.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// Core Data's option of this name, which changes nothing here.
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
@@ -60,6 +62,28 @@ public let NSPersistentStoreRemoteChangeNotificationPostOptionKey =
     "NSPersistentStoreRemoteChangeNotificationOptionKey"
 /// Core Data's option of this name, which changes nothing here.
 public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreForceDestroyOption = "NSPersistentStoreForceDestroyOption"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
+    "NSPersistentStoreDeferredLightweightMigrationOptionKey"
+/// Core Data's option of this name, which changes nothing here.
+public let NSValidateXMLStoreOption = "NSValidateXMLStoreOption"
+/// Core Data's option of this name, which changes nothing here.
+public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+/// Core Data's option of this name, which changes nothing here.
+public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreUbiquitousContentNameKey = "NSPersistentStoreUbiquitousContentNameKey"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreUbiquitousContentURLKey = "NSPersistentStoreUbiquitousContentURLKey"
+/// Core Data's option of this name, which changes nothing here.
+public let NSPersistentStoreRemoveUbiquitousMetadataOption = "NSPersistentStoreRemoveUbiquitousMetadataOption"
 
 // MARK: - Errors
 
@@ -79,6 +103,8 @@ public let NSValidationValueErrorKey = "NSValidationErrorValue"
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
 /// The objects, in an error's user info.
 public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
+/// The conflicts, in an error's user info.
+public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"
 
 // Codes of NSCocoaErrorDomain.
 /// Core Data's error code of this name.

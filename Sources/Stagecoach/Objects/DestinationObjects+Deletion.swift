@@ -30,7 +30,7 @@ extension DestinationObjects {
     /// - Parameter round: gets the objects that have to be deleted next.
     private func delete(_ id: ObjectPlace, cascadingTo round: inout DeletionRound) throws {
         guard try exists(id) else { return }
-        try context?.keepAttributes(of: id)
+        try context?.willDelete(id)
         for relationship in id.entity.relationships {
             guard let (store, side) = links.store(of: relationship) else { continue }
             switch relationship.deleteRule {

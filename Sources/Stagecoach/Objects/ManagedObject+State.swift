@@ -30,9 +30,16 @@ extension ManagedObject {
     /// Returns false: members are read when they are needed.
     public final func hasFault(forRelationshipNamed key: String) -> Bool { false }
 
-    /// Returns the values of a destination object that will be saved and are not nil. Empty for a source object.
+    /// Returns the changed values. Of a source object those that differ from the file's, with NSNull for nil; of a destination
+    /// object all that will be saved and are not nil.
     public final func changedValues() -> [String: Any] {
         guard hasChanges else { return [:] }
+        if context?.isDestination == false {
+            let committed = committedValues(forKeys: nil)
+            return dictionaryWithValues(forKeys: entity.propertyNames).filter { key, value in
+                !((value as AnyObject) as? NSObject ?? NSNull()).isEqual(committed[key].map { $0 as AnyObject })
+            }
+        }
         var values: [String: Any] = [:]
         for name in entity.propertyNames { values[name] = value(forKey: name) }
         return values
@@ -41,11 +48,13 @@ extension ManagedObject {
     /// Returns the same as ``changedValues()``.
     public final func changedValuesForCurrentEvent() -> [String: Any] { changedValues() }
 
-    /// Returns the stored values of a source object, with NSNull for nil. Empty for a destination object: even if it
-    /// was in the store before, its changed values have replaced the stored ones.
+    /// Returns the values of a source object in the file, also if they were changed since, with NSNull for nil. Empty for a
+    /// destination object: even if it was in the store before, its changed values have replaced the stored ones.
     public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
-        guard let context, !context.isDestination else { return [:] }
-        return dictionaryWithValues(forKeys: keys ?? entity.propertyNames)
+        guard let context = openContext, !context.isDestination else { return [:] }
+        return Dictionary(
+            (keys ?? entity.propertyNames).map { ($0, context.committedValue(of: self, key: $0) ?? NSNull()) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// Returns the ids of the objects in a relationship, in its order.
@@ -53,28 +62,6 @@ extension ManagedObject {
         ValueBridge.items(of: value(forKey: key)).compactMap { ($0 as? ManagedObject)?.objectID }
     }
 
-    /// Does nothing: access is not observed.
-    public final func willAccessValue(forKey key: String?) {}
-    /// Does nothing: access is not observed.
-    public final func didAccessValue(forKey key: String?) {}
-    /// Does nothing: changes are not observed.
-    public final func willChangeValue(forKey key: String) {}
-    /// Does nothing: changes are not observed.
-    public final func didChangeValue(forKey key: String) {}
-
-    /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts. Every object is
-    /// checked in the same way when it is saved.
-    ///
-    /// - Throws: `validation.missing`, `validation.tooSmall`, `validation.tooLarge`, `validation.tooShort`,
-    ///   `validation.tooLong`, `validation.pattern`, `validation.tooFew`, `validation.tooMany` (65), for the first rule
-    ///   that is broken.
-    public func validateForInsert() throws { try ObjectValidation(object: self).run() }
-
-    /// Performs the same checks as ``validateForInsert()``.
-    public func validateForUpdate() throws { try ObjectValidation(object: self).run() }
-
-    /// Does nothing: rules that deny a deletion are checked at the end of a run, on the links as they are then.
-    public func validateForDelete() throws {}
 }
 
 extension EntityDescription {

@@ -2,7 +2,7 @@ import Foundation
 import ManagedModel
 import Mapping
 
-// Views of values that can be changed, the entity of a class, and its fetch request.
+// Views of values that can be changed, and the entities of a class.
 extension ManagedObject {
     /// Returns a live view of the members of a to-many relationship. Members added or removed there change the object
     /// at once, and each read shows the current members. A cast of the view to Swift's `Set` does not work; use
@@ -45,25 +45,6 @@ extension ManagedObject {
         if names.isEmpty { return (self, key) }
         return (value(forKeyPath: names.joined(separator: ".")) as? ManagedObject).map { ($0, key) }
     }
-
-    /// Returns the entity of the run's models that names this class: of the destination's model, else of the source's.
-    ///
-    /// As in Core Data, exactly one entity must name the class, and the call makes sense only where models are loaded: in a
-    /// policy. Elsewhere it gives an entity of the class's name without properties, which no fetch finds.
-    public class func entity() -> EntityDescription {
-        for model in EvaluationScope.current.models {
-            let entities = model.entities(ofClass: self)
-            if entities.count == 1 { return entities[0].ofRun }
-        }
-        return .unknown(named: String(describing: self))
-    }
-
-    /// Returns a fetch request for the objects of ``entity()``.
-    public class func fetchRequest() -> FetchRequest<NSObject> {
-        let request = FetchRequest<NSObject>()
-        request.entity = entity()
-        return request
-    }
 }
 
 extension ManagedObjectModel {
@@ -79,12 +60,10 @@ extension ManagedObjectModel {
 
 extension EntityDescription {
     /// Returns an entity that belongs to no model of the run.
-    fileprivate static func unknown(named name: String) -> EntityDescription {
+    static func unknown(named name: String) -> EntityDescription {
         var definition = ModelDefinition()
         definition.entities = [EntityDefinition(name: name)]
-        guard let model = try? ManagedObjectModel(definition) else {
-            preconditionFailure("\(name) is no entity's name")
-        }
+        guard let model = try? ManagedObjectModel(definition) else { return EntityDescription() }
         return EntityDescription(managedObjectModel: model, index: 0)
     }
 }

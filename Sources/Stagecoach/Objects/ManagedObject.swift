@@ -40,10 +40,10 @@ open class ManagedObject: NSObject {
     /// Creates an object of an entity and inserts it into a context, with the model's defaults.
     ///
     /// An abstract entity, an entity of another model, or the source's context is a failure that is recorded and ends
-    /// the run when the policy's method returns. Without a context the object keeps its attributes and relationships
-    /// itself until ``ManagedObjectContext/insert(_:)`` takes it in; its hash changes then.
+    /// the run when the policy's method returns. Without a context, or with one of no migration, the object keeps its
+    /// attributes and relationships itself until ``ManagedObjectContext/insert(_:)`` takes it in; its hash changes then.
     public init(entity given: EntityDescription, insertInto target: ManagedObjectContext?) {
-        let (entity, context) = (given.inModel, target?.target)
+        let (entity, context) = (given.inModel, target?.changing)
         self.context = context
         if let context {
             place = context.placeForNew(entity)
@@ -60,11 +60,12 @@ open class ManagedObject: NSObject {
     /// ``ManagedObject`` itself belongs to no entity, so this is for subclasses. If the class does not belong to
     /// exactly one entity, the failure is recorded and ends the run when the policy's method returns.
     public convenience init(context given: ManagedObjectContext) {
-        let context = given.target
-        let model = context.persistentStoreCoordinator?.managedObjectModel
+        let model = given.persistentStoreCoordinator?.managedObjectModel
         let fitting = model?.entities(ofClass: type(of: self)).filter { !$0.isAbstract } ?? []
-        if fitting.count == 1 {
-            self.init(entity: fitting[0], insertInto: context)
+        let context = given.target
+        if fitting.count == 1 || !context.isOpen {
+            let name = String(describing: type(of: self))
+            self.init(entity: fitting.first ?? .unknown(named: name), insertInto: context)
             return
         }
         context.record(
@@ -124,6 +125,27 @@ open class ManagedObject: NSObject {
 
     /// The object's own entity. Its class is `NSManagedObject`, whatever the model says, as in Core Data's migrations.
     public final var entity: EntityDescription { place.entity.ofRun }
+
+    // MARK: - The class
+
+    /// Returns the entity of the run's models that names this class: of the destination's model, else of the source's.
+    ///
+    /// As in Core Data, exactly one entity must name the class, and the call makes sense only where models are loaded: in a
+    /// policy. Elsewhere it gives an entity of the class's name without properties, which no fetch finds.
+    open class func entity() -> EntityDescription {
+        for model in EvaluationScope.current.models {
+            let entities = model.entities(ofClass: self)
+            if entities.count == 1 { return entities[0].ofRun }
+        }
+        return .unknown(named: String(describing: self))
+    }
+
+    /// Returns a fetch request for the objects of ``entity()``.
+    open class func fetchRequest() -> FetchRequest<NSObject> {
+        let request = FetchRequest<NSObject>()
+        request.entity = entity()
+        return request
+    }
 
     // MARK: - Values
 
@@ -194,6 +216,21 @@ open class ManagedObject: NSObject {
         Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Called for a key that is no property, instead of reading a value. Records the failure, which ends the run when the
+    /// policy's method returns.
+    open func value(forUndefinedKey key: String) -> Any? {
+        context?.record(ObjectFailure.unknownKey(key, self))
+        return nil
+    }
+
+    /// Called for a key that is no property, instead of setting a value. Records the failure as ``value(forUndefinedKey:)``.
+    open func setValue(_ value: Any?, forUndefinedKey key: String) {
+        context?.record(ObjectFailure.unknownKey(key, self))
+    }
+
+    /// Never called here: every value is an object, and nil is one that an attribute can have.
+    open func setNilValueForKey(_ key: String) {}
+
     /// Sets several values by key; NSNull sets nil.
     open func setValuesForKeys(_ values: [String: Any]) {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { setValue(value, forKey: key) }
@@ -210,7 +247,10 @@ open class ManagedObject: NSObject {
     /// Never called here: objects that are read are not of a subclass.
     open func awakeFromFetch() {}
 
-    /// Called before the object is deleted by ``ManagedObjectContext/delete(_:)``. Does nothing itself.
+    /// Never called here: nothing is undone, and objects hold no values.
+    open func awake(fromSnapshotEvents flags: SnapshotEventType) {}
+
+    /// Called before the object is deleted, by ``ManagedObjectContext/delete(_:)`` or by a delete rule. Does nothing itself.
     open func prepareForDeletion() {}
 
     /// Called once before the migration's only save: after the last policy's `end`, before the model's rules are checked.
@@ -226,6 +266,8 @@ open class ManagedObject: NSObject {
     /// Never called here: objects hold no values that they could lose.
     open func didTurnIntoFault() {}
 
+    // MARK: - Rules
+
     /// Checks a value against the model's rules for an attribute or relationship, without setting it.
     ///
     /// - Parameters:
@@ -236,12 +278,39 @@ open class ManagedObject: NSObject {
         try ObjectValidation(object: self).check(value, forKey: key)
     }
 
+    /// Does nothing: access is not observed.
+    open func willAccessValue(forKey key: String?) {}
+    /// Does nothing: access is not observed.
+    open func didAccessValue(forKey key: String?) {}
+    /// Does nothing: changes are not observed.
+    open func willChangeValue(forKey key: String) {}
+    /// Does nothing: changes are not observed.
+    open func didChangeValue(forKey key: String) {}
+
+    /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts. Every object is
+    /// checked in the same way when it is saved.
+    ///
+    /// - Throws: `validation.missing`, `validation.tooSmall`, `validation.tooLarge`, `validation.tooShort`,
+    ///   `validation.tooLong`, `validation.pattern`, `validation.tooFew`, `validation.tooMany` (65), for the first rule
+    ///   that is broken.
+    /// A migration does not call an override: it checks rows, not objects.
+    open func validateForInsert() throws { try ObjectValidation(object: self).run() }
+
+    /// Performs the same checks as ``validateForInsert()``.
+    open func validateForUpdate() throws { try ObjectValidation(object: self).run() }
+
+    /// Checks the rules that deny a deletion, on the links as they are now. At the end of a run they are checked for every
+    /// deleted object of the destination, on the links as they are then.
+    ///
+    /// - Throws: `validation.deniedDelete` (65), bridged to Core Data's 1600, for the first relationship that denies it.
+    open func validateForDelete() throws { try ObjectValidation(object: self).checkDeletion() }
+
     public override var hash: Int {
         guard let context else { return ManagedObjectID.hash(of: place, isDestination: true) }
         return ManagedObjectID.hash(of: place, isDestination: context.isDestination)
     }
     public override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }
-    public override var description: String { "<\(entity.definition.name) \(objectID)>" }
+    open override var description: String { "<\(entity.definition.name) \(objectID)>" }
 }
 
 extension ManagedObject: ExpressionObject {

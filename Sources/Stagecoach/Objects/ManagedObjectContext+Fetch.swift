@@ -30,6 +30,7 @@ extension ManagedObjectContext {
     /// - Throws: as ``fetch(_:)``.
     /// - Complexity: O(1) without a predicate, once the rows have been counted.
     public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
+        if request.groups { return try fetch(request).count }
         let (engine, query) = try query(of: request)
         return try engine.count(query)
     }
@@ -55,11 +56,7 @@ extension ManagedObjectContext {
     func entity(named name: String) throws -> EntityDescription { try openBacking().entity(named: name) }
 
     func openBacking() throws(MigrationError) -> any Backing {
-        guard let backing = target.backing else {
-            throw MigrationError(
-                "manager.idle", .internal, "The context belongs to no migration, or to one that is over",
-                remedy: "Read objects in a policy, through the manager's contexts")
-        }
+        guard let backing = target.backing else { throw Self.idle }
         return backing
     }
 
@@ -71,9 +68,9 @@ extension ManagedObjectContext {
         }
         if let failure = request.predicate?.failure { throw failure }
         let entity = try backing.entity(named: name)
-        if request.propertiesToGroupBy?.isEmpty == false || request.havingPredicate != nil {
+        if request.groups && request.resultType != .dictionaryResultType || request.havingPredicate != nil {
             throw MigrationError(
-                "fetch.unsupported", .data, "Fetch requests do not group",
+                "fetch.unsupported", .data, "A fetch request groups dictionaries only, and all of them",
                 remedy: "Fetch the values and group them in the policy", context: .init(entity: name))
         }
         let engine = backing.fetchEngine
@@ -96,56 +93,6 @@ extension ManagedObjectContext {
                 return true
             }
             return results
-        }
-    }
-
-    /// Returns dictionaries of values, without entries for nil. If distinct results are asked for, the limit counts
-    /// distinct ones.
-    private func dictionaries<Result>(
-        _ request: FetchRequest<Result>, _ engine: FetchEngine, _ query: FetchQuery
-    ) throws -> [Any] {
-        let names = try names(request, of: query.entity)
-        var results: [Any] = []
-        var seen: Set<NSDictionary> = []
-        let isDistinct = request.returnsDistinctResults
-        var passed = 0
-        try engine.forEach(isDistinct ? query.unlimited : query) { object in
-            var values: [String: Any] = [:]
-            for name in names {
-                switch try TransformableValue.object(of: object.expressionValue(forKey: name)) {
-                case nil: continue
-                case let object as ManagedObject: values[name] = object.objectID
-                case let value?: values[name] = value
-                }
-            }
-            let dictionary = NSDictionary(dictionary: values)
-            guard isDistinct else {
-                results.append(dictionary)
-                return true
-            }
-            guard seen.insert(dictionary).inserted else { return true }
-            passed += 1
-            if passed > query.offset { results.append(dictionary) }
-            return query.needed.map { passed < $0 } ?? true
-        }
-        return results
-    }
-
-    private func names<Result>(_ request: FetchRequest<Result>, of entity: EntityDescription) throws -> [String] {
-        guard let properties = request.propertiesToFetch else { return entity.declaredAttributes.map(\.name) }
-        return try properties.map { property in
-            guard let name = FetchRequest<Result>.propertyName(property) else {
-                throw MigrationError(
-                    "fetch.unsupported", .data,
-                    "A fetch request gives values of properties, not of a \(type(of: property))",
-                    remedy: "Name properties in propertiesToFetch", context: .init(entity: entity.definition.name))
-            }
-            guard entity.hasProperty(named: name) else {
-                throw MigrationError(
-                    "fetch.unknownKey", .data, "The entity \(entity) has no property \(name)",
-                    context: .init(entity: entity.definition.name, property: name))
-            }
-            return name
         }
     }
 }

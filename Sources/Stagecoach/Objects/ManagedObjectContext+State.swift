@@ -10,6 +10,13 @@ extension ManagedObjectContext {
         case privateQueueConcurrencyType = 1
         /// The main queue.
         case mainQueueConcurrencyType = 2
+
+        /// The thread that made it, under the newer name.
+        public static let confinement = confinementConcurrencyType
+        /// A queue of its own, under the newer name.
+        public static let privateQueue = privateQueueConcurrencyType
+        /// The main queue, under the newer name.
+        public static let mainQueue = mainQueueConcurrencyType
     }
 
     /// The moment at which an asynchronous `perform` runs its closure in Core Data.
@@ -19,6 +26,13 @@ extension ManagedObjectContext {
         /// After the work that the queue has.
         case enqueued
     }
+
+    /// Core Data's notification before a save, which is never posted here.
+    public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
+    /// Core Data's notification after a save, which is never posted here.
+    public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
+    /// Core Data's notification of changes, which is never posted here.
+    public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
 
     /// The objects registered in the context. In the destination's context: all objects made so far, by policies and by
     /// mappings, as in a Core Data context that never saves, without those that were in the store before. In the
@@ -49,21 +63,51 @@ extension ManagedObjectContext {
     /// True if anything will be saved.
     public var hasChanges: Bool { !insertedObjects.isEmpty || target.backing?.hasStoredChanges == true }
 
-    /// Does nothing: a migration saves once, after the last policy's `end` and the model's own rules.
-    public func save() throws {}
+    /// Does nothing in a migration, which saves once, after the last policy's `end` and the model's own rules.
+    ///
+    /// - Throws: `manager.idle` (70) without a migration, if anything was inserted or deleted.
+    public func save() throws {
+        if !target.isOpen { try target.rethrowFailure() }
+    }
 
     /// Ends the migration when the policy's method returns, with `context.rollback` (65): its changes cannot be taken back.
-    /// Does nothing without a migration.
+    /// Without a migration it forgets what could not be inserted or deleted.
     public func rollback() {
-        guard target.isOpen else { return }
+        guard target.isOpen else {
+            try? target.rethrowFailure()
+            return
+        }
         target.record(
             MigrationError(
                 "context.rollback", .data, "rollback() was called in a migration, whose changes cannot be taken back",
                 remedy: "Throw an error from the policy's method: the migration then ends, and nothing is saved"))
     }
 
+    /// Nil: changes cannot be undone during a migration. Setting one has no effect.
+    public var undoManager: UndoManager? {
+        get { nil }
+        set {}
+    }
+
+    /// Does nothing: see ``undoManager``.
+    public func undo() {}
+
+    /// Does nothing: see ``undoManager``.
+    public func redo() {}
+
     /// Does nothing: changes and their inverses are seen at once.
     public func processPendingChanges() {}
+
+    /// Does nothing: nobody else changes the objects of a migration.
+    public func detectConflicts(for object: ManagedObject) {}
+
+    /// Does nothing: nobody else changes the objects of a migration.
+    public func mergeChanges(fromContextDidSave notification: Notification) {}
+
+    /// Does nothing: nobody else changes the objects of a migration.
+    public static func mergeChanges(
+        fromRemoteContextSave changes: [AnyHashable: Any], into contexts: [ManagedObjectContext]
+    ) {}
 
     /// Does nothing: an object shows its current values, and changes are not dropped before they are saved.
     public func refresh(_ object: ManagedObject, mergeChanges flag: Bool) {}
@@ -78,7 +122,7 @@ extension ManagedObjectContext {
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {}
 
     /// Runs a closure at once, on the caller's thread.
-    public func perform(_ block: @escaping () -> Void) { block() }
+    public func perform(_ block: @escaping () -> Void) { performAndWait(block) }
 
     /// Runs a closure at once, on the caller's thread, and returns its value.
     ///
@@ -88,11 +132,23 @@ extension ManagedObjectContext {
     public nonisolated(nonsending) func perform<Value>(
         schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws -> Value
     ) async rethrows -> Value {
-        try block()
+        try performAndWait(block)
     }
 
-    /// Runs a closure on the caller's thread.
-    public func performAndWait<Value>(_ block: () throws -> Value) rethrows -> Value { try block() }
+    /// Runs a closure on the caller's thread. In it, ``FetchRequest/execute()`` fetches from this context.
+    public func performAndWait<Value>(_ block: () throws -> Value) rethrows -> Value {
+        let outer = Self.performing
+        Self.performing = self
+        defer { Self.performing = outer }
+        return try block()
+    }
+
+    /// The context whose closure runs on this thread; nil if there is none.
+    static var performing: ManagedObjectContext? {
+        get { Thread.current.threadDictionary[performingKey] as? ManagedObjectContext }
+        set { Thread.current.threadDictionary[performingKey] = newValue }
+    }
+    private static let performingKey = "Stagecoach.ManagedObjectContext.performing"
 
     /// Does nothing: there is only one store.
     public func assign(_ object: Any, to store: PersistentStore) {}
@@ -132,6 +188,17 @@ public struct ContextObjects: Sequence {
 
     /// All objects at once, in an array.
     public var allObjects: [ManagedObject] { Array(self) }
+
+    /// Returns all objects at once, with others.
+    public func union(_ others: some Sequence<ManagedObject>) -> Set<ManagedObject> { Set(self).union(others) }
+    /// Returns the objects that are among others.
+    public func intersection(_ others: some Sequence<ManagedObject>) -> Set<ManagedObject> {
+        Set(others).filter(contains)
+    }
+    /// Returns all objects at once, without others.
+    public func subtracting(_ others: some Sequence<ManagedObject>) -> Set<ManagedObject> {
+        Set(self).subtracting(others)
+    }
 
     public struct Iterator: IteratorProtocol {
         private let context: ManagedObjectContext

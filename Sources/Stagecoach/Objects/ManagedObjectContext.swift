@@ -17,7 +17,7 @@ import Mapping
 ///     ?? EntityDescription.insertNewObject(forEntityName: "Publisher", into: context)
 /// publisher.setValue("Penguin", forKey: "name")
 /// ```
-public final class ManagedObjectContext {
+public final class ManagedObjectContext: NSObject {
     /// Reads and writes the objects of a side.
     protocol Backing: FetchSide {
         func value(of object: ManagedObject, key: String) throws -> Any?
@@ -54,7 +54,9 @@ public final class ManagedObjectContext {
     /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
     private(set) var backing: (any Backing)?
     private let failures: FailureRecord
-    let storeUUID: String
+    /// The store of a migration's context; nil for another context.
+    let store: PersistentStore?
+    var storeUUID: String { store?.identifier ?? "" }
     let isDestination: Bool
     // Unchecked: one thread uses a context, and checks of exclusive access cost as much as the lookup.
     @exclusivity(unchecked) private var live = LiveObjects()
@@ -72,28 +74,34 @@ public final class ManagedObjectContext {
     }
     private var coordinator: PersistentStoreCoordinator?
     /// The context through which this one works. A context that code makes during a migration has the migration's objects if
-    /// its parent is the migration's context: it then is another name of it.
+    /// its parent is the migration's context, or if it has that context's coordinator: it then is another name of it.
     public var parent: ManagedObjectContext?
     /// The queue that the context was made for; it changes nothing, since every call runs on its caller's thread.
     public let concurrencyType: ConcurrencyType
     /// True for a context of a migration, also after its end.
     private let isOfRun: Bool
     /// The context that has the objects: the nearest one of a migration.
-    var target: ManagedObjectContext { isOfRun ? self : parent?.target ?? self }
+    var target: ManagedObjectContext { isOfRun ? self : parent?.target ?? coordinator?.context ?? self }
     /// True once code has inserted an object of a subclass.
     private var hasSubclassObjects = false
     /// Values for the caller's own use.
     public let userInfo = NSMutableDictionary()
     /// A name for the caller's own use.
     public var name: String?
-    /// Has no effect: changes cannot be undone during a migration.
-    public var undoManager: AnyObject?
+    /// A name for the changes in persistent history, which has none of a migration's.
+    public var transactionAuthor: String?
     /// Has no effect: the single save has nothing to merge with, and objects that break a uniqueness constraint are invalid.
     public var mergePolicy: Any = MergePolicy.error
     /// Has no effect.
     public var automaticallyMergesChangesFromParent = false
     /// Has no effect.
     public var retainsRegisteredObjects = false
+    /// Has no effect: deletions propagate at once.
+    public var propagatesDeletesAtEndOfEvent = true
+    /// Has no effect: a row that another one refers to is there, or the reference is nil.
+    public var shouldDeleteInaccessibleFaults = true
+    /// Has no effect: objects always show their current values.
+    public var stalenessInterval: TimeInterval = -1
 
     /// - Parameter transforms: true if transformable attributes have objects as values, false if they have bytes.
     init(
@@ -111,13 +119,23 @@ public final class ManagedObjectContext {
         self.coordinator = coordinator
         concurrencyType = .privateQueueConcurrencyType
         isOfRun = true
-        storeUUID = coordinator.persistentStores.first?.identifier ?? ""
+        store = coordinator.persistentStores.first
         self.isDestination = isDestination
+        super.init()
+        coordinator.context = self
     }
 
-    /// Creates a context without objects. Objects are read and changed in a migration only: give it the migration's context
-    /// as its parent.
+    /// Creates a context without objects. Objects are read and changed in a migration only: give it the coordinator of the
+    /// migration's context, or that context as its parent.
+    ///
+    /// Without a migration it inserts nothing: a new object keeps its values itself, and ``save()`` throws `manager.idle`.
     public convenience init(concurrencyType: ConcurrencyType) { self.init(idle: true, concurrencyType) }
+
+    /// Creates a context without objects, under the newer name.
+    public convenience init(_ type: ConcurrencyType) { self.init(idle: true, type) }
+
+    /// Creates a context without objects, as the oldest versions of Core Data do.
+    public override convenience init() { self.init(idle: true, .confinementConcurrencyType) }
 
     /// Creates a context without a store.
     ///
@@ -126,7 +144,7 @@ public final class ManagedObjectContext {
         backing = nil
         failures = FailureRecord()
         transformables = []
-        storeUUID = ""
+        store = nil
         self.isDestination = isDestination
         self.concurrencyType = concurrencyType
         isOfRun = false
@@ -154,7 +172,7 @@ public final class ManagedObjectContext {
     }
 
     func id(of object: ManagedObject) -> ManagedObjectID {
-        ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination)
+        ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination, store: store)
     }
 
     // MARK: - Objects by place and id
@@ -192,19 +210,18 @@ public final class ManagedObjectContext {
     /// Returns the object with an id: the living one, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
         if target !== self { return target.object(with: id) }
-        if let failure = foreign(id) {
-            failures.record(failure)
-            return object(at: freePlaceholder(id.entity))
-        }
-        return object(at: id.place)
+        let failure = foreign(id)
+        if let failure = isOpen ? failure : Self.idle { failures.record(failure) }
+        return object(at: failure == nil ? id.place : freePlaceholder(id.entity))
     }
 
     /// Returns the object with an id, if its row exists.
     ///
-    /// - Throws: `object.unknown` if there is no such row.
+    /// - Throws: `object.unknown` if there is no such row; `manager.idle` without a migration.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
         if target !== self { return try target.existingObject(with: id) }
-        guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
+        let backing = try openBacking()
+        guard foreign(id) == nil, try backing.exists(id.place) else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
         }
@@ -221,7 +238,7 @@ public final class ManagedObjectContext {
     }
 
     private func foreign(_ id: ManagedObjectID) -> MigrationError? {
-        guard id.isDestination != isDestination || id.storeUUID != storeUUID else { return nil }
+        guard store == nil || id.isDestination != isDestination || id.storeUUID != storeUUID else { return nil }
         return MigrationError(
             "object.unknown", .data, "The object id is one of the other store",
             context: .init(entity: id.entity.definition.name, objectID: id.description))
@@ -236,7 +253,8 @@ public final class ManagedObjectContext {
 
     /// A place for an object that could not be made.
     var noPlace: ObjectPlace {
-        freePlaceholder(EntityDescription(managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
+        let model = persistentStoreCoordinator?.managedObjectModel
+        return freePlaceholder(model?.entities.first ?? .unknown(named: "ManagedObject"))
     }
 
     func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
@@ -250,27 +268,39 @@ public final class ManagedObjectContext {
 
     // MARK: - Inserting and deleting
 
-    /// Inserts an object of an entity, with the model's defaults.
-    func insert(_ entity: EntityDescription) throws -> ManagedObject {
-        guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }
-        return object(at: try backing.insert(entity))
+    /// The error of a context without a migration.
+    static var idle: MigrationError {
+        MigrationError(
+            "manager.idle", .internal, "The context belongs to no migration, or to one that is over",
+            remedy: "Read and change objects in a policy, through the manager's contexts")
+    }
+
+    /// The context that has the objects. Nil without a migration; ``save()`` then throws that.
+    var changing: ManagedObjectContext? {
+        let context = target
+        if !context.isOpen { context.failures.record(Self.idle) }
+        return context.isOpen ? context : nil
     }
 
     /// Inserts an object of a named entity; a failure is recorded.
     ///
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an
-    /// object without a row.
+    /// object without a row. Without a migration the object keeps its values itself.
     func insertNewObject(named name: String) -> ManagedObject {
-        if target !== self { return target.insertNewObject(named: name) }
-        precondition(isOpen, "the context belongs to no migration, or to one that is over")
-        return recording { try insert($0.entity(named: name)) } ?? object(at: noPlace)
+        guard let context = changing else {
+            let entity = persistentStoreCoordinator?.managedObjectModel.entity(named: name)
+            return ManagedObject(entity: entity ?? .unknown(named: name), insertInto: nil)
+        }
+        let place = context.recording { try $0.insert($0.entity(named: name)) }
+        return context.object(at: place ?? context.noPlace)
     }
 
     /// Inserts an object that was made without a context: it gets a row with the values that were set on it.
     ///
     /// An object that is in the context already is left alone. A failure is recorded.
     public func insert(_ object: ManagedObject) {
-        if target !== self { return target.insert(object) }
+        guard let context = changing else { return }
+        if context !== self { return context.insert(object) }
         if object.context === self { return }
         guard object.context == nil else {
             failures.record(ObjectFailure.foreign(object))
@@ -284,14 +314,8 @@ public final class ManagedObjectContext {
 
     /// Returns the place of a new row. If none can be made, the failure is recorded and the place belongs to no row.
     func placeForNew(_ entity: EntityDescription) -> ObjectPlace {
-        do {
-            guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }
-            // The entity may come from an equal model that was loaded separately, so look it up by name.
-            return try backing.insert(backing.entity(named: entity.definition.name))
-        } catch {
-            failures.record(error)
-            return freePlaceholder(entity)
-        }
+        // The entity may come from an equal model that was loaded separately, so look it up by name.
+        recording { try $0.insert($0.entity(named: entity.definition.name)) } ?? freePlaceholder(entity)
     }
 
     /// Registers an object at a new place.
@@ -329,17 +353,21 @@ public final class ManagedObjectContext {
     /// Records the failure of a call that cannot throw.
     func record(_ error: any Error) { failures.record(error) }
 
+    /// Throws the failure of a call that could not throw, once.
+    func rethrowFailure() throws { try failures.rethrow() }
+
     /// Deletes an object, and those that its delete rules cascade to: they get no row, and references to them become nil.
     public func delete(_ object: ManagedObject) {
-        if target !== self { return target.delete(object) }
-        guard object.context === self else { return failures.record(ObjectFailure.foreign(object)) }
-        if type(of: object) != ManagedObject.self, exists(object) { object.prepareForDeletion() }
-        _ = recording { try $0.delete(object) }
+        guard let context = changing else { return }
+        guard object.context === context else { return context.failures.record(ObjectFailure.foreign(object)) }
+        _ = context.recording { try $0.delete(object) }
     }
 
-    /// Lets an object that is about to be deleted keep its attributes, if it is referenced.
-    func keepAttributes(of place: ObjectPlace) throws {
+    /// Prepares an object, if it is referenced, for its deletion by itself or by a delete rule. One of a subclass is told, and
+    /// may still change others; each keeps its attributes.
+    func willDelete(_ place: ObjectPlace) throws {
         guard let object = live.object(table: place.table, key: place.key) else { return }
+        if type(of: object) != ManagedObject.self { object.prepareForDeletion() }
         var values: [String: Any] = [:]
         for attribute in place.entity.attributes where !attribute.definition.allowsExternalBinaryDataStorage {
             values[attribute.name] = try storedValue(of: object, key: attribute.name)
@@ -364,6 +392,8 @@ public final class ManagedObjectContext {
     func value(of object: ManagedObject, key: String) -> Any? {
         do {
             return try TransformableValue.object(of: readValue(of: object, key: key))
+        } catch let error as MigrationError where error.code == "object.unknownKey" {
+            return object.value(forUndefinedKey: key)
         } catch {
             record(error, object, key)
             return nil
@@ -399,6 +429,21 @@ public final class ManagedObjectContext {
             return value
         }
         return transformed.value(bytes, of: object.place, attribute)
+    }
+
+    /// Returns the value that a property of a source object has in the file. A failure is recorded.
+    func committedValue(of object: ManagedObject, key: String) -> Any? {
+        if let composite = object.entity.composite(named: key) {
+            return CompositeValue.dictionary(of: composite, in: object.entity) { committedValue(of: object, key: $0) }
+        }
+        do {
+            let value = try (backing as? SourceObjects)?.committedValue(of: object, key: key)
+            guard let bytes = value as? Data, let attribute = transformable(key, of: object) else { return value }
+            return try TransformableBridge.value(bytes, attribute).object()
+        } catch {
+            record(error, object, key)
+            return nil
+        }
     }
 
     /// Sets an attribute or relationship. The object of a transformable attribute is transformed now.
@@ -439,7 +484,9 @@ public final class ManagedObjectContext {
         do {
             try store(value, of: object, key: key)
         } catch let error as MigrationError where error.code == "object.unknownKey" {
-            guard let composite = object.entity.composite(named: key) else { return failures.record(error) }
+            guard let composite = object.entity.composite(named: key) else {
+                return object.setValue(value, forUndefinedKey: key)
+            }
             setValue(value, of: object, composite)
         } catch {
             record(error, object, key)
@@ -483,6 +530,6 @@ extension EntityDescription {
 
     /// Returns the entity with a name in a context's model; nil if there is none.
     public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
-        context.persistentStoreCoordinator.managedObjectModel.entity(named: name)?.ofRun
+        context.persistentStoreCoordinator?.managedObjectModel.entity(named: name)?.ofRun
     }
 }

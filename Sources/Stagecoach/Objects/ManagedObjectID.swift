@@ -16,6 +16,8 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
     let place: ObjectPlace
     let storeUUID: String
     let isDestination: Bool
+    /// The object's store; nil for an object without a context.
+    public let persistentStore: PersistentStore?
 
     /// The object's own entity.
     public var entity: EntityDescription { place.entity }
@@ -23,7 +25,8 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
     package var key: Int64 { place.key }
     private var table: Int { place.table }
 
-    init(place: ObjectPlace, storeUUID: String, isDestination: Bool) {
+    init(place: ObjectPlace, storeUUID: String, isDestination: Bool, store: PersistentStore? = nil) {
+        persistentStore = store
         self.place = place
         self.storeUUID = storeUUID
         self.isDestination = isDestination

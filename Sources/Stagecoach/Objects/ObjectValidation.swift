@@ -29,6 +29,24 @@ struct ObjectValidation {
         try broken.end(of: object)
     }
 
+    /// Checks the rules that deny a deletion.
+    ///
+    /// - Throws: `validation.deniedDelete` (65), as ``run()``.
+    func checkDeletion() throws {
+        var denied = BrokenRuleErrors()
+        for relationship in object.entity.relationships
+        where relationship.deleteRule == .deny && !relationship.isTransient {
+            let value = object.value(forKey: relationship.name)
+            if ValueBridge.items(of: value).isEmpty { continue }
+            var error = failure(
+                "validation.deniedDelete", "The relationship denies a deletion while it has objects",
+                relationship.name, value)
+            error.remedy = "Delete these objects first, or relax the delete rule in the model"
+            denied.add(error)
+        }
+        try denied.end(of: object)
+    }
+
     /// Checks the rules of one property for a value.
     ///
     /// - Throws: `object.unknownKey`, `validation.…` (65).

@@ -5,11 +5,23 @@ import Foundation
 
 extension PersistentStore {
     /// The kind of a store. Only SQLite stores are migrated.
-    public struct StoreType: Sendable, Hashable {
+    public struct StoreType: RawRepresentable, Sendable, Hashable {
         /// Core Data's name for the type.
         public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
         /// SQLite stores, the only type that is read and written.
-        public static let sqlite = StoreType(rawValue: "SQLite")
+        public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
+        /// Binary stores, which are refused.
+        public static let binary = StoreType(rawValue: NSBinaryStoreType)
+        /// Stores in memory, which are refused.
+        public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
+        /// XML stores, which are refused.
+        public static let xml = StoreType(rawValue: NSXMLStoreType)
+    }
+
+    /// Returns a store's metadata: see ``PersistentStoreCoordinator/metadataForPersistentStore(ofType:at:options:)``.
+    public static func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
+        try PersistentStoreCoordinator.metadataForPersistentStore(ofType: nil, at: url)
     }
 }
 
@@ -63,6 +75,13 @@ extension PersistentStoreCoordinator {
         try StoreMetadata.setApplicationValues(values, ofStore: url.path)
     }
 
+    /// Replaces the application's keys and values in a store's metadata, under the newer name.
+    public static func setMetadata(
+        _ metadata: [String: Any]?, type: PersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws {
+        try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
+    }
+
     /// Replaces the application's keys and values in the metadata of a store that was added to the coordinator.
     ///
     /// A migration's source is never changed, and its destination takes over the source's values: for their stores the call
@@ -76,6 +95,6 @@ extension PersistentStoreCoordinator {
             }
             try Self.setMetadata(metadata, forPersistentStoreOfType: store.type, at: url)
             store.metadata = try Self.metadataForPersistentStore(ofType: store.type, at: url)
-        } catch { failed(error) }
+        } catch { context?.record(error) }
     }
 }

@@ -12,9 +12,20 @@ protocol StoreMigrating {
     func migrateStore(inPlace url: URL, to model: ManagedObjectModel) throws
 }
 
+extension StoreMigrating {
+    /// Replaces a store by the one that a closure makes beside it. It is unchanged if that fails.
+    func replaceStore(at url: URL, _ make: (URL) throws -> Void) throws {
+        let place = DestinationPath(path: url.path)
+        let other = StoreFiles(path: "\(place.folder)/.\(place.name).migrated-\(UUID().uuidString)")
+        defer { try? other.remove() }
+        try make(URL(fileURLWithPath: other.path))
+        try StoreFiles(path: url.path).replace(byCopyOf: other)
+    }
+}
+
 extension PersistentStoreCoordinator {
-    /// Adds a store of the model. If another version wrote it, that is an error, unless the options have a staged migration
-    /// manager: then the store is migrated and replaced.
+    /// Adds a store of the model. If another version wrote it, that is an error, unless the options ask for a migration: then the
+    /// store is migrated and replaced.
     ///
     /// A store that does not exist is made, without objects. Objects of stores that are added cannot be read or changed: only
     /// a migration's own contexts have objects.
@@ -24,11 +35,13 @@ extension PersistentStoreCoordinator {
     ///   - configuration: a configuration of the model; nil for the whole model.
     ///   - storeURL: the store's file.
     ///   - options: `NSReadOnlyPersistentStoreOption`; `journal_mode` in `NSSQLitePragmasOption`: with `DELETE`, the
-    ///     content of a `-wal` file is moved into the store; `NSPersistentStoreStagedMigrationManagerOptionKey`. Others
-    ///     change nothing.
+    ///     content of a `-wal` file is moved into the store; `NSPersistentStoreStagedMigrationManagerOptionKey`;
+    ///     `NSMigratePersistentStoresAutomaticallyOption`, which uses a mapping model in the program's bundle, and
+    ///     `NSInferMappingModelAutomaticallyOption`, which infers one if there is none. Others change nothing.
     /// - Throws: `manager.storeType` (78) for another type; `store.incompatibleModel` (78), bridged to Core Data's 134100, if
-    ///   another version wrote the store; errors of opening it (65, 66, 74, 77), of making it (73, 74, 77) and of migrating
-    ///   it.
+    ///   another version wrote the store; `model.unknownVersion` and `mapping.notFound` (66), bridged to 134130 and 134140, if
+    ///   the models for a migration are not found; errors of opening it (65, 66, 74, 77), of making it (73, 74, 77) and of
+    ///   migrating it.
     @discardableResult
     public func addPersistentStore(
         ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
@@ -46,15 +59,18 @@ extension PersistentStoreCoordinator {
             managedObjectModel.isConfiguration(withName: configuration, compatibleWithStoreMetadata: metadata)
         }
         var metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
-        let staged = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? any StoreMigrating
-        if let staged, !isReadOnly, !fits(metadata) {
-            try staged.migrateStore(inPlace: url, to: model)
+        if !isReadOnly, !fits(metadata),
+            let migration = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? any StoreMigrating
+                ?? AutomaticMigration(options: options)
+        {
+            try migration.migrateStore(inPlace: url, to: model)
             metadata = try Self.metadataForPersistentStore(ofType: storeType, at: url)
         }
         guard fits(metadata) else {
             throw MigrationError(
                 "store.incompatibleModel", .configuration, "The model is not the version that wrote the store",
-                remedy: "Migrate the store to the model first, with a MigrationManager", context: .init(path: url.path))
+                remedy: "Migrate it first, with a MigrationManager or by the options of an automatic migration",
+                context: .init(path: url.path))
         }
         let pragmas = options?[NSSQLitePragmasOption] as? [String: Any]
         if !isReadOnly, (pragmas?["journal_mode"] as? String)?.uppercased() == "DELETE" {
@@ -65,8 +81,24 @@ extension PersistentStoreCoordinator {
         let store = PersistentStore(
             path: url.path, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata,
             isReadOnly: isReadOnly, configuration: configuration)
+        store.options = options
         attach(store)
         return store
+    }
+
+    /// Adds the store that a description names: see ``addPersistentStore(ofType:configurationName:at:options:)``.
+    ///
+    /// - Parameter block: called with the description before the method returns, with the error if there was one.
+    public func addPersistentStore(
+        with description: PersistentStoreDescription,
+        completionHandler block: @escaping (PersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        do {
+            try addPersistentStore(
+                ofType: description.type, configurationName: description.configuration, at: description.url,
+                options: description.options)
+            block(description, nil)
+        } catch { block(description, error) }
     }
 
     /// Adds a store, under the newer name: see ``addPersistentStore(ofType:configurationName:at:options:)``.
@@ -105,6 +137,14 @@ extension PersistentStoreCoordinator {
             ofType: storeType, configurationName: store.configuration, at: url, options: options)
         try remove(store)
         return copy
+    }
+
+    /// Copies a store to another place and adds the copy in its stead, under the newer name.
+    @discardableResult
+    public func migratePersistentStore(
+        _ store: PersistentStore, to url: URL, options: [AnyHashable: Any]? = nil, type: PersistentStore.StoreType
+    ) throws -> PersistentStore {
+        try migratePersistentStore(store, to: url, options: options, withType: type.rawValue)
     }
 
     /// Replaces a store by a copy of another one, with the files of external values. What is in the other store's `-wal` is
@@ -149,10 +189,11 @@ extension PersistentStoreCoordinator {
 
     /// Returns the file of a store.
     static func place(_ storeType: String?, _ url: URL?) throws(MigrationError) -> URL {
-        guard let url, url.isFileURL, storeType == nil || storeType == NSSQLiteStoreType else {
+        // Core Data keeps a store of this path in memory.
+        guard let url, url.isFileURL, url.path != "/dev/null", storeType == nil || storeType == NSSQLiteStoreType else {
+            let kind = storeType == NSSQLiteStoreType ? "without a file" : "of type \(storeType ?? "")"
             throw MigrationError(
-                "manager.storeType", .configuration,
-                "Stores of type \(storeType ?? "") are not read, only SQLite stores in files",
+                "manager.storeType", .configuration, "Stores \(kind) are not read, only SQLite stores in files",
                 context: .init(path: url?.path))
         }
         return url

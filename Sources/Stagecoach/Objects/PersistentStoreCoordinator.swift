@@ -4,7 +4,7 @@ import Foundation
 import ManagedModel
 
 /// The store that a context's objects belong to.
-public final class PersistentStore {
+public final class PersistentStore: NSObject {
     /// The store's URL; for the destination, the URL where it will be published.
     public let url: URL?
     /// The store's type: "SQLite".
@@ -13,6 +13,8 @@ public final class PersistentStore {
     public let identifier: String!
     /// The store's metadata: its type, its identifier and the application's own values.
     public internal(set) var metadata: [String: Any]!
+    /// The options with which the store was added; nil for a migration's.
+    public internal(set) var options: [AnyHashable: Any]?
     /// The configuration of the model whose entities the store holds; `PF_DEFAULT_CONFIGURATION_NAME` for all.
     public let configurationName: String
     let configuration: String?
@@ -34,17 +36,17 @@ public final class PersistentStore {
 
 /// The stores of a model. In a migration each side has a coordinator with one store. A program makes coordinators of its own to
 /// copy, replace and remove whole stores.
-public final class PersistentStoreCoordinator {
+public final class PersistentStoreCoordinator: NSObject {
     /// The model of the stores.
     public let managedObjectModel: ManagedObjectModel
     /// The stores; always one in a migration.
     public private(set) var persistentStores: [PersistentStore] = []
     /// True for the coordinator of a migration's context.
     let isMigrating: Bool
-    /// Called with an error that a method cannot throw.
-    var failed: (any Error) -> Void = { _ in }
-    /// Finds the row of an entity and a key; set by the context's runtime.
-    var existingPlace: (EntityDescription, Int64) throws -> ObjectPlace? = { _, _ in nil }
+    /// The migration's context that has the objects; nil without a migration.
+    weak var context: ManagedObjectContext?
+    /// A name for the caller's own use.
+    public var name: String?
     private let isDestination: Bool
     private let tables: [Int]
 
@@ -84,11 +86,13 @@ public final class PersistentStoreCoordinator {
         else { return nil }
         let named = ObjectPlace(entity: entity, key: key, table: tables[entity.index])
         // The URI may name an ancestor of the row's entity.
-        let place = (try? existingPlace(entity, key)) ?? named
-        return ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)
+        let place = (try? context?.backing?.existingPlace(entity: entity, key: key)) ?? named
+        return ManagedObjectID(
+            place: place, storeUUID: storeUUID, isDestination: isDestination,
+            store: persistentStores.first { $0.identifier == storeUUID })
     }
 
-    /// Returns a store's URL.
+    /// Returns a store's URL; `/dev/null` for a store without a file, as Core Data does.
     public func url(for store: PersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
     /// Returns a store's metadata.
@@ -98,6 +102,9 @@ public final class PersistentStoreCoordinator {
     public func persistentStore(for url: URL) -> PersistentStore? {
         persistentStores.first { $0.url?.standardizedFileURL.path == url.standardizedFileURL.path }
     }
+
+    /// Runs a closure at once, on the caller's thread.
+    public func perform(_ block: @escaping () -> Void) { block() }
 
     /// Runs a closure on the caller's thread.
     public func performAndWait<Value>(_ block: () throws -> Value) rethrows -> Value { try block() }

@@ -40,7 +40,7 @@ extension SourceObjects {
         _ place: ObjectPlace, _ changes: SourceObjectChanges, cascadingTo round: inout DeletionRound
     ) throws {
         guard try exists(place) else { return }
-        try context?.keepAttributes(of: place)
+        try context?.willDelete(place)
         for relationship in place.entity.relationships where relationship.deleteRule == .cascade {
             try forEachPartner(of: place, relationship) { key, entity in
                 try round.append(LinkEnd(key: key, entity: UInt32(entity.index)))
@@ -71,6 +71,39 @@ extension SourceObjects {
                 table: schema.tableIndex(of: relationship.destination), key: reference.integerValue)
         else { return }
         try body(partner.key, partner.entity)
+    }
+
+    // MARK: - The file's values
+
+    /// Returns the value that a property has in the file, as `value(of:key:)` returns the current one.
+    func committedValue(of object: ManagedObject, key name: String) throws -> Any? {
+        let (place, inputs) = (object.place, modelRun.inputs)
+        guard let property = properties.property(name, of: place.entity), let changes else {
+            return try value(of: object, key: name)
+        }
+        func target(_ key: Int64) throws -> ManagedObject? {
+            guard let entity = try self.entity(table: property.targetTable, key: key) else { return nil }
+            return context?.object(at: ObjectPlace(entity: entity, key: key, table: property.targetTable))
+        }
+        if let relationship = property.relationship, property.isToMany {
+            var members: [ManagedObject] = []
+            let cursor = try inputs.source.members(
+                of: relationship, owners: place.key...place.key, in: inputs.layout, inFile: true)
+            while let member = try cursor?.next() { try target(member.key).map { members.append($0) } }
+            return property.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+        }
+        guard try changes.hasChanged(place.key, table: place.table) else { return try value(of: object, key: name) }
+        guard let column = property.column else { return nil }
+        var row = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
+        let reader = try PointReader(
+            inputs.source, table: place.table, columns: [.own(column)], in: inputs.layout, inFile: true)
+        guard try reader.fetch(place.key, into: &row) else { return nil }
+        if property.relationship != nil {
+            return row[0, 0].kind == .integer ? try target(row[0, 0].integerValue) : nil
+        }
+        let found = try ValueBridge.object(row[0, 0], in: row, type: property.type, isExternal: property.isExternal)
+        guard let reference = found as? ExternalFileReference else { return found }
+        return try modelRun.external.data(reference, isSource: true, object.errorContext(property: name))
     }
 
     // MARK: - Setting

@@ -46,6 +46,8 @@ open class MigrationManager: NSObject {
     /// Called with ``migrationProgress`` each time another thousandth of a run is done, on the thread that migrates: it takes
     /// the place of key-value observing, which Linux does not have. Set it before the run.
     public var migrationProgressHandler: ((Float) -> Void)?
+    /// The observers of ``observe(_:options:changeHandler:)``.
+    var observers: [WeakObservation] = []
     private let cancellation = CancellationFlag()
     /// The run of a ``Migration`` that uses this manager without having been started by it; nil if there is none.
     private let taken = Mutex<TakenRun?>(nil)
@@ -97,15 +99,35 @@ open class MigrationManager: NSObject {
     ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
     ///   - destinationType: the destination's type; only SQLite is supported.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation, unchanged. ``failure`` says where
+    /// - Throws: `manager.storeType` (78) for any type but SQLite; ``MigrationError``; the error of a policy's method or of the cancellation, unchanged. ``failure`` says where
     ///   it happened.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
         options destinationOptions: [AnyHashable: Any]? = nil
     ) throws {
+        try migrateStore(
+            from: source, sourceType: type.rawValue, options: sourceOptions, with: mapping,
+            toDestinationURL: destination, destinationType: destinationType.rawValue,
+            destinationOptions: destinationOptions)
+    }
+
+    /// Migrates a store, under the method's older name, with the store types as strings. The newer one calls it, so that an
+    /// override sees both.
+    ///
+    /// - Throws: `manager.storeType` (78) for any type but SQLite; the errors of
+    ///   ``migrateStore(from:type:options:mapping:to:type:options:)``.
+    open func migrateStore(
+        from source: URL, sourceType: String, options sOptions: [AnyHashable: Any]? = nil,
+        with mappings: MappingModel?, toDestinationURL destination: URL, destinationType: String,
+        destinationOptions dOptions: [AnyHashable: Any]? = nil
+    ) throws {
+        for type in [sourceType, destinationType] where type != NSSQLiteStoreType {
+            throw MigrationError(
+                "manager.storeType", .configuration, "Stores of type \(type) are not migrated, only SQLite stores")
+        }
         let mapping =
-            try mapping
+            try mappings
             ?? MappingModel.inferred(from: sourceModel, to: destinationModel, unmappable: options.unmappable)
         var options = options
         options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
@@ -124,7 +146,7 @@ open class MigrationManager: NSObject {
             after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
         self.memory = memory
         let mirror = currentMirror()
-        mirror.follow(migrationProgressHandler)
+        mirror.follow(progressFollower)
         do {
             report = try Migration(
                 from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,

@@ -20,13 +20,8 @@ extension PolicyRuntime {
             schema: isDestination ? inputs.destinationSchema : inputs.layout.schema, isMigrating: true,
             isDestination: isDestination)
         coordinator.attach(store)
-        coordinator.failed = failures.record
-        let context = ManagedObjectContext(
+        return ManagedObjectContext(
             backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination,
             transforms: inputs.options.transformsValues)
-        coordinator.existingPlace = { [weak context] entity, key in
-            try context?.backing?.existingPlace(entity: entity, key: key)
-        }
-        return context
     }
 }

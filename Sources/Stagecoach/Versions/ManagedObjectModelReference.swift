@@ -64,6 +64,9 @@ public final class ManagedObjectModelReference: NSObject {
     /// The model; nil if there is none, or if it has another checksum. ``resolved()`` says which.
     public var resolvedModel: ManagedObjectModel! { try? resolved() }
 
+    /// The model, whatever its checksum; nil if there is none.
+    var found: ManagedObjectModel? { try? candidate() }
+
     private var path: String? { if case .file(let url) = place { url.path } else { nil } }
 
     private func candidate() throws(MigrationError) -> ManagedObjectModel? {

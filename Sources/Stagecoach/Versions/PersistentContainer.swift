@@ -3,21 +3,69 @@ import Foundation
 import ManagedModel
 import Mapping
 
-/// The private store of a staged migration's handler, with contexts in which its objects are read and changed.
+/// The private store of a staged migration's handler, with contexts in which its objects are read and changed; or stores that a
+/// program adds, whose objects only a migration reads.
 ///
-/// The first context that is asked for begins a migration of the private store to its own version, which pauses before it
+/// In a handler the first context that is asked for begins a migration of the private store to its own version, which pauses before it
 /// saves: until the handler returns, its contexts work on the objects of that migration. Then it goes on, checks the model's
 /// rules, and replaces the private store. So all contexts of a handler are one; `save()` does nothing, and what a handler does
 /// before it throws is dropped. An object that broke a rule before is an error then, too;
 /// ``StagedMigrationManager/transformStore(with:)`` with an inferred mapping model excuses it.
-public final class PersistentContainer: NSObject {
+open class PersistentContainer: NSObject {
     /// The store's file name without its ending.
     public let name: String
-    /// The version of the private store.
+    /// The version of the private store, or the model of a program's stores.
     public let managedObjectModel: ManagedObjectModel
-    private let begin: (@escaping (MigrationManager) throws -> Void) throws -> Void
+    /// The stores that ``loadPersistentStores(completionHandler:)`` adds.
+    open var persistentStoreDescriptions: [PersistentStoreDescription] = []
+    private let begin: ((@escaping (MigrationManager) throws -> Void) throws -> Void)?
     private let replace: () throws -> Void
     private var paused: PausedMigration?
+    /// The context without objects: of a program's stores, and of a migration that has failed.
+    private lazy var idle = {
+        let context = ManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+        context.persistentStoreCoordinator = PersistentStoreCoordinator(managedObjectModel: managedObjectModel)
+        return context
+    }()
+
+    /// Creates a container for stores of a model, at first of one: `<name>.sqlite` in ``defaultDirectoryURL()``.
+    ///
+    /// Its contexts have no objects: they are read and changed in a migration only.
+    public init(name: String, managedObjectModel model: ManagedObjectModel) {
+        self.name = name
+        managedObjectModel = model
+        begin = nil
+        replace = {}
+        super.init()
+        let folder = type(of: self).defaultDirectoryURL()
+        persistentStoreDescriptions = [
+            PersistentStoreDescription(url: folder.appendingPathComponent("\(name).sqlite"))
+        ]
+    }
+
+    /// Creates a container for a store of the model of the same name in the program's bundle; without one it has no entities.
+    public convenience init(name: String) {
+        let reference = ManagedObjectModelReference(name: name, in: nil, versionChecksum: "")
+        self.init(name: name, managedObjectModel: reference.found ?? ManagedObjectModel())
+    }
+
+    /// The folder of the first store of a container: Application Support.
+    open class func defaultDirectoryURL() -> URL {
+        FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
+            ?? URL(fileURLWithPath: FileManager.default.currentDirectoryPath)
+    }
+
+    /// Adds the stores of the descriptions to the coordinator: see
+    /// ``PersistentStoreCoordinator/addPersistentStore(with:completionHandler:)``.
+    ///
+    /// - Parameter block: called for each description before the method returns, with the error if there was one.
+    open func loadPersistentStores(
+        completionHandler block: @escaping (PersistentStoreDescription, (any Error)?) -> Void
+    ) {
+        for description in persistentStoreDescriptions {
+            persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)
+        }
+    }
 
     /// - Parameters:
     ///   - begin: migrates the private store; calls a closure before it saves.
@@ -39,19 +87,28 @@ public final class PersistentContainer: NSObject {
     public var persistentStoreCoordinator: PersistentStoreCoordinator { context.persistentStoreCoordinator }
 
     /// Returns the context of the store's objects.
-    public func newBackgroundContext() -> ManagedObjectContext { context }
+    open func newBackgroundContext() -> ManagedObjectContext { context }
 
     /// Calls a closure with the context of the store's objects, at once.
-    public func performBackgroundTask(_ block: @escaping (ManagedObjectContext) -> Void) { block(context) }
+    open func performBackgroundTask(_ block: @escaping (ManagedObjectContext) -> Void) {
+        let context = context
+        context.performAndWait { block(context) }
+    }
+
+    /// Calls a closure with the context of the store's objects, at once, and returns its value.
+    public nonisolated(nonsending) func performBackgroundTask<Value>(
+        _ block: @escaping (ManagedObjectContext) throws -> Value
+    ) async rethrows -> Value {
+        let context = context
+        return try context.performAndWait { try block(context) }
+    }
 
     private var context: ManagedObjectContext {
+        guard let begin else { return idle }
         let paused = paused ?? PausedMigration(begin)
         self.paused = paused
-        if let context = paused.context { return context }
-        // The migration has failed; the end of the handler says why.
-        let none = ManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
-        none.persistentStoreCoordinator = PersistentStoreCoordinator(managedObjectModel: managedObjectModel)
-        return none
+        // If the migration has failed, the end of the handler says why.
+        return paused.context ?? idle
     }
 
     /// Saves the changes of the contexts that were used since the last call.

@@ -238,10 +238,6 @@ public final class StagedMigrationManager: NSObject {
 extension StagedMigrationManager: StoreMigrating {
     /// Migrates a store to a model and replaces it by the result. It is unchanged if that fails.
     func migrateStore(inPlace url: URL, to model: ManagedObjectModel) throws {
-        let place = DestinationPath(path: url.path)
-        let other = StoreFiles(path: "\(place.folder)/.\(place.name).staged-\(UUID().uuidString)")
-        defer { try? other.remove() }
-        try migrateStore(from: url, to: URL(fileURLWithPath: other.path), destinationModel: model)
-        try StoreFiles(path: url.path).replace(byCopyOf: other)
+        try replaceStore(at: url) { try migrateStore(from: url, to: $0, destinationModel: model) }
     }
 }

@@ -57,6 +57,29 @@ struct CocoaErrorTests {
         }
     }
 
+    @Test("CocoaError has Core Data's names and the parts of a validation error, of an error as NSError")
+    func cocoaErrors() {
+        let value = NSError(
+            domain: NSCocoaErrorDomain, code: NSValidationNumberTooSmallError,
+            userInfo: [
+                NSValidationKeyErrorKey: "age", NSValidationValueErrorKey: 1, NSAffectedObjectsErrorKey: [1],
+                NSValidationObjectErrorKey: self, NSValidationPredicateErrorKey: "x", NSAffectedStoresErrorKey: [2],
+                NSPersistentStoreSaveConflictsErrorKey: [3],
+            ])
+        let error = (value as any Error) as? CocoaError
+        #expect(error?.code == .validationNumberTooSmall && CocoaError.validationNumberTooSmall.rawValue == 1620)
+        #expect(error?.validationKey == "age" && error?.validationValue as? Int == 1)
+        #expect(error?.validationObject is Self && error?.validationPredicate as? String == "x")
+        #expect(error?.affectedObjects as? [Int] == [1] && error?.affectedStores as? [Int] == [2])
+        #expect(error?.persistentStoreSaveConflicts as? [Int] == [3])
+        // A MigrationError is one as an NSError; Linux has no bridge from the error itself.
+        let own: any Error = MigrationError("store.otherModel", .configuration, "Other")
+        #expect(((own as NSError) as any Error as? CocoaError)?.code == .persistentStoreIncompatibleVersionHash)
+        do { throw own } catch CocoaError.migration {
+            Issue.record("another code")
+        } catch CocoaError.persistentStoreIncompatibleVersionHash {} catch { Issue.record("\(error)") }
+    }
+
     /// Runs a body on a new object of an entity with every kind of rule.
     private func validating(_ body: @escaping (ManagedObject) -> Void) throws {
         let fixture = try PolicyFixture()

@@ -82,14 +82,39 @@ struct BatchRequestTests {
         #expect(store.texts("Badge", "code") == ["a", "b", "c1", "c2", "c3", "d4", "d5"])
     }
 
-    @Test("The source's context, and a context of no migration, refuse batches; wrong properties are named")
+    @Test("Source objects are changed and deleted by batches, for the mappings that follow")
+    func sources() throws {
+        let fixture = try PolicyFixture()
+        var steps = ClosurePolicy.Steps()
+        steps.begin = { _, manager in
+            let update = NSBatchUpdateRequest(entityName: "Pet")
+            update.predicate = NSPredicate(format: "name != 'pet 2'")
+            update.propertiesToUpdate = ["name": "changed"]
+            update.resultType = .updatedObjectsCountResultType
+            let updated = try manager.sourceContext.execute(update) as? NSBatchUpdateResult
+            #expect(updated?.result as? Int == 5)
+            let persons = NSFetchRequest<NSFetchRequestResult>(entityName: "Person")
+            persons.predicate = NSPredicate(format: "age > 20")
+            let delete = NSBatchDeleteRequest(fetchRequest: persons)
+            delete.resultType = .resultTypeCount
+            let deleted = try manager.sourceContext.execute(delete) as? NSBatchDeleteResult
+            #expect(deleted?.result as? Int == 4)
+        }
+        fixture.policy("Persons", steps)
+        let store = try fixture.run()
+        #expect(store.texts("Pet", "name").sorted() == Array(repeating: "changed", count: 5) + ["pet 2"])
+        #expect(store.texts("Person", "name") == ["person 1", "person 2"])
+    }
+
+    @Test("Insertions into the source, and batches without a migration, are refused; wrong properties are named")
     func refusals() throws {
         func code(_ body: @escaping (NSMigrationManager) throws -> Void) throws -> String? {
             do { try PolicyFixture().runInEnd(body) } catch { return (error as? MigrationError)?.code.rawValue }
             return nil
         }
         let request = NSBatchUpdateRequest(entityName: "Person")
-        #expect(try code { try $0.sourceContext.execute(request) } == "context.batchOfSource")
+        let insert = NSBatchInsertRequest(entityName: "Person", objects: [[:]])
+        #expect(try code { try $0.sourceContext.execute(insert) } == "context.batchOfSource")
         request.propertiesToUpdate = ["none": 1]
         #expect(try code { try $0.destinationContext.execute(request) } == "object.unknownKey")
         request.propertiesToUpdate = [1: 1]

@@ -177,6 +177,21 @@ struct DeleteRuleTests {
         #expect(!FileManager.default.fileExists(atPath: fixture.folder.file("destination.sqlite")))
     }
 
+    @Test("validateForDelete says which relationship denies a deletion")
+    func validating() throws {
+        let fixture = try DeleteRuleFixture(.deny)
+        _ = try fixture.run { manager in
+            try manager.object("Group", "group 3").validateForDelete()
+            try manager.object("Person", "person 1").validateForDelete()
+            let group = try manager.object("Group", "group 1")
+            let error = try #require(throws: MigrationError.self) { try group.validateForDelete() } as NSError
+            #expect(error.domain == NSCocoaErrorDomain && error.code == NSValidationRelationshipDeniedDeleteError)
+            #expect(error.userInfo[NSValidationKeyErrorKey] as? String == "members")
+            #expect(error.userInfo[NSValidationObjectErrorKey] as? ManagedObject === group)
+            #expect((error.userInfo[NSValidationValueErrorKey] as? NSSet)?.count == 3)
+        }
+    }
+
     @Test("Deny is no error for an object without members, or whose members are gone or linked to another in the end")
     func allowed() throws {
         let fixture = try DeleteRuleFixture(.deny)

@@ -235,6 +235,60 @@ struct FetchTests {
         }
     }
 
+    @Test("Dictionaries have values of expressions, of objects, groups and all objects")
+    func expressions() throws {
+        func described(_ name: String, _ format: String) -> NSExpressionDescription {
+            let description = NSExpressionDescription()
+            (description.name, description.expression) = (name, NSExpression(format: format))
+            description.expressionResultType = .integer64AttributeType
+            return description
+        }
+        let fixture = try PolicyFixture()
+        try fixture.runInEnd { manager in
+            for context in [manager.sourceContext, manager.destinationContext] {
+                let persons = NSFetchRequest<NSDictionary>(entityName: "Person")
+                persons.propertiesToFetch = ["name", described("double", "age * 2")]
+                #expect(try context.fetch(persons)[1] == ["name": "person 2", "double": 40])
+                persons.propertiesToFetch = [
+                    described("most", "max:(age)"), described("least", "min:(age)"), described("all", "sum:(age)"),
+                    described("mean", "average:(age)"), described("number", "count:(objectID)"),
+                    described("friends", "count:(best)"),
+                ]
+                let all = ["most": 60, "least": 10, "all": 210, "mean": 35, "number": 6, "friends": 1]
+                #expect(try context.fetch(persons) == [all as NSDictionary])
+                persons.predicate = NSPredicate(format: "age > 100")
+                #expect(try context.fetch(persons) == [["number": 0, "friends": 0]])
+                let pets = NSFetchRequest<NSDictionary>(entityName: "Pet")
+                pets.resultType = .dictionaryResultType
+                pets.propertiesToGroupBy = ["owner"]
+                pets.propertiesToFetch = ["owner", described("number", "count:(name)")]
+                let counts = try context.fetch(pets).map { $0["number"] as? Int }
+                // Pet 1 is of person 1, pet 2 of person 2, pet 3 of person 1; the others are of nobody.
+                #expect(counts == [2, 1, 3])
+                #expect(try context.count(for: pets) == 3)
+                (pets.fetchOffset, pets.fetchLimit) = (1, 1)
+                #expect(try context.fetch(pets).map { $0["number"] as? Int } == [1])
+                pets.propertiesToFetch = ["name", described("number", "count:(name)")]
+                #expect(throws: MigrationError.self) { try context.fetch(pets) }
+            }
+        }
+    }
+
+    @Test("Properties of a request that change nothing")
+    func unused() throws {
+        let fixture = try PolicyFixture()
+        try fixture.runInEnd { manager in
+            let request = request("Person", sort: [("age", true)], limit: 2)
+            let before = try manager.destinationContext.fetch(request)
+            (request.fetchBatchSize, request.includesPendingChanges) = (1, false)
+            (request.includesPropertyValues, request.returnsObjectsAsFaults) = (false, false)
+            request.shouldRefreshRefetchedObjects = true
+            request.relationshipKeyPathsForPrefetching = ["pets"]
+            request.affectedStores = manager.destinationContext.persistentStoreCoordinator.persistentStores
+            #expect(try manager.destinationContext.fetch(request) == before && before.count == 2)
+        }
+    }
+
     @Test("Requests that cannot be carried out say why, and nothing is read")
     func refusals() throws {
         let fixture = try PolicyFixture()

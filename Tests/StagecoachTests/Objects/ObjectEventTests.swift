@@ -29,6 +29,24 @@ private final class Badge: NSManagedObject {
         events?.lines.append("delete \(code ?? "")")
     }
     override func awakeFromFetch() { events?.lines.append("fetched") }
+    override func awake(fromSnapshotEvents flags: NSSnapshotEventType) {
+        super.awake(fromSnapshotEvents: flags)
+        if flags.contains(.undoInsertion) { events?.lines.append("undone") }
+    }
+    override func value(forUndefinedKey key: String) -> Any? {
+        key == "title" ? "Badge \(code ?? "")" : super.value(forUndefinedKey: key)
+    }
+    override func setValue(_ value: Any?, forUndefinedKey key: String) {
+        if key != "ignored" { super.setValue(value, forUndefinedKey: key) }
+    }
+    override func setNilValueForKey(_ key: String) { setValue("", forKey: key) }
+    override func willChangeValue(forKey key: String) { super.willChangeValue(forKey: key) }
+    override func validateForDelete() throws {
+        try super.validateForDelete()
+        if code == "kept" { throw CocoaError(.validationRelationshipDeniedDelete) }
+    }
+    override class func entity() -> NSEntityDescription { super.entity() }
+    override var description: String { "badge" }
 }
 
 private final class EventLog {
@@ -41,11 +59,19 @@ struct ObjectEventTests {
     typealias Steps = ClosurePolicy.Steps
 
     /// Migrates with a destination whose entity Badge has the class `Badge`.
-    private func run(_ end: @escaping (NSMigrationManager) throws -> Void) throws -> ReferenceStore {
+    private func run(
+        deletingBadges: Bool = false, _ end: @escaping (NSMigrationManager) throws -> Void
+    ) throws -> ReferenceStore {
         let fixture = try PolicyFixture()
         var definition = fixture.destination.definition
         for index in definition.entities.indices where definition.entities[index].name == "Badge" {
             definition.entities[index].managedObjectClassName = "App.Badge"
+        }
+        for index in definition.entities.indices where deletingBadges && definition.entities[index].name == "Person" {
+            for place in definition.entities[index].relationships.indices
+            where definition.entities[index].relationships[place].name == "badge" {
+                definition.entities[index].relationships[place].deleteRule = .cascade
+            }
         }
         let model = try ManagedObjectModel(definition)
         var steps = Steps()
@@ -87,6 +113,44 @@ struct ObjectEventTests {
         #expect(
             log.lines.sorted() == ["delete awake", "didSave true", "didSave true", "willSave awake", "willSave awake"])
         #expect(store.texts("Badge", "code") == ["awake saved", "awake saved"])
+    }
+
+    @Test("An object of a subclass that a cascade deletes is told so, and may change others before")
+    func cascade() throws {
+        let log = EventLog()
+        let store = try run(deletingBadges: true) { manager in
+            let context = manager.destinationContext
+            let persons = NSFetchRequest<NSManagedObject>(entityName: "Person")
+            let all = try context.fetch(persons)
+            for person in all.prefix(2) {
+                let badge = Badge(context: context)
+                (badge.events, badge.code) = (log, person.value(forKey: "name") as? String)
+                badge.setValue(person, forKey: "person")
+                log.kept.append(badge)
+            }
+            context.delete(all[0])
+            #expect(log.kept.map(\.isDeleted) == [true, false])
+            #expect(log.lines == ["delete person 1"])
+        }
+        #expect(store.texts("Badge", "code") == ["person 2 saved"])
+    }
+
+    @Test("A subclass overrides what happens with undefined keys, the checks, and its description")
+    func overrides() throws {
+        _ = try run { manager in
+            let badge = Badge(context: manager.destinationContext)
+            badge.code = "kept"
+            #expect(badge.value(forKey: "title") as? String == "Badge kept" && badge.description == "badge")
+            badge.setValue(1, forKey: "ignored")
+            badge.setNilValueForKey("code")
+            badge.code = "kept"
+            badge.awake(fromSnapshotEvents: [.undoInsertion, .refresh])
+            #expect(throws: CocoaError.self) { try badge.validateForDelete() }
+        }
+        let error = #expect(throws: MigrationError.self) {
+            _ = try run { _ = Badge(context: $0.destinationContext).value(forKey: "none") }
+        }
+        #expect(error?.code == "object.unknownKey")
     }
 
     @Test("A value that willSave cannot set ends the run")

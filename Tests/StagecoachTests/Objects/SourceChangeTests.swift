@@ -168,6 +168,44 @@ struct SourceChangeTests {
         #expect((line.sourceObjects, line.migrated, line.filtered, line.droppedByPolicy) == (6, 2, 3, 1))
     }
 
+    @Test("An object shows which values it changed, and those that the file has")
+    func committed() throws {
+        let fixture = try PolicyFixture()
+        fixture.policy(
+            "Persons",
+            Steps(begin: { _, manager in
+                func person(_ number: Int) throws -> ManagedObject {
+                    try Self.source(manager, "Person", "person \(number)")
+                }
+                let (first, second) = (try person(1), try person(2))
+                let pet = try Self.source(manager, "Pet", "pet 2")
+                #expect(first.changedValues().isEmpty && first.committedValues(forKeys: ["age"])["age"] as? Int == 10)
+                first.setValue(nil, forKey: "age")
+                first.setValue(try person(3), forKey: "best")
+                first.mutableOrderedSetValue(forKey: "pets").add(pet)
+                first.mutableSetValue(forKey: "friends").remove(second)
+                second.setValue("person 2", forKey: "name")
+                let changed = first.changedValues()
+                #expect(Set(changed.keys) == ["age", "best", "pets", "friends"])
+                #expect(changed["age"] is NSNull && (changed["pets"] as? NSOrderedSet)?.count == 3)
+                let stored = first.committedValues(forKeys: nil)
+                #expect(stored["age"] as? Int == 10 && stored["name"] as? String == "person 1")
+                #expect(stored["best"] as? ManagedObject === second && stored["friendOf"] is NSSet)
+                #expect((stored["friends"] as? NSSet)?.contains(second) == true)
+                #expect((stored["pets"] as? NSOrderedSet)?.array.count == 2)
+                // Its own row is the pet's; the person's list changed with it.
+                #expect(Array(pet.changedValues().keys) == ["owner"])
+                #expect(pet.committedValues(forKeys: ["owner"])["owner"] as? ManagedObject === second)
+                #expect(second.committedValues(forKeys: ["pets"])["pets"] as? NSOrderedSet == [pet])
+                // A deleted object has what the file has.
+                manager.sourceContext.delete(pet)
+                #expect(pet.changedValues().isEmpty)
+                #expect(pet.committedValues(forKeys: ["name"])["name"] as? String == "pet 2")
+                #expect((second.committedValues(forKeys: ["pets"])["pets"] as? NSOrderedSet)?.count == 1)
+            }))
+        try fixture.run()
+    }
+
     @Test("Objects cannot be inserted into the source, and foreign ones are refused")
     func refused() throws {
         for change in [

@@ -133,6 +133,103 @@ struct StoreCoordinatorTests {
         #expect(try titles(place) == titles(url))
     }
 
+    @Test("The newer names of moving and of metadata; parts of a coordinator and a store")
+    func newerNames() throws {
+        let store = try coordinator.addPersistentStore(type: .sqlite, at: url, options: ["own": 1])
+        #expect(store.options?["own"] as? Int == 1 && coordinator.url(for: store) == url)
+        coordinator.name = "library"
+        var wasRun = false
+        coordinator.perform { wasRun = true }
+        #expect(wasRun && coordinator == store.persistentStoreCoordinator)
+        let copy = try coordinator.migratePersistentStore(store, to: other("newer.sqlite"), type: .sqlite)
+        #expect(coordinator.persistentStores == [copy])
+        let place = try #require(copy.url)
+        try NSPersistentStoreCoordinator.setMetadata(["version": 2], type: .sqlite, at: place)
+        #expect(try NSPersistentStore.metadataForPersistentStore(with: place)["version"] as? Int == 2)
+        let uri = try #require(URL(string: "x-coredata://\(copy.identifier ?? "")/Book/p2"))
+        #expect(coordinator.managedObjectID(forURIRepresentation: uri)?.persistentStore === copy)
+    }
+
+    @Test("Stores in memory, and of other types, are refused with a reason")
+    func otherTypes() throws {
+        func refusal(_ body: () throws -> Void) -> MigrationError? {
+            #expect(throws: MigrationError.self) { try body() }
+        }
+        let memory = URL(fileURLWithPath: "/dev/null")
+        let error = refusal { try coordinator.addPersistentStore(type: .sqlite, at: memory) }
+        #expect(error?.code == "manager.storeType" && error?.message.contains("without a file") == true)
+        for type in [NSPersistentStore.StoreType.inMemory, .binary, .xml, .init(rawValue: "Own")] {
+            #expect(refusal { try coordinator.addPersistentStore(type: type, at: url) }?.code == "manager.storeType")
+            let migrated = refusal {
+                try fixture.manager.migrateStore(
+                    from: url, type: .sqlite, mapping: fixture.mapping, to: fixture.destinationURL, type: type)
+            }
+            #expect(migrated?.code == "manager.storeType")
+        }
+    }
+
+    @Test("A store is added by its description, alone and by a container")
+    func descriptions() throws {
+        let description = NSPersistentStoreDescription(url: url)
+        #expect(description.type == NSSQLiteStoreType && description.shouldMigrateStoreAutomatically)
+        description.shouldInferMappingModelAutomatically = false
+        description.isReadOnly = true
+        description.timeout = 3
+        description.setValue("DELETE" as NSString, forPragmaNamed: "journal_mode")
+        description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+        #expect(description.sqlitePragmas["journal_mode"] as? String == "DELETE")
+        let same = try #require(description.copy() as? NSPersistentStoreDescription)
+        #expect(same.isReadOnly && same.url == url && same.options.count == description.options.count)
+        #expect(same.options[NSPersistentStoreTimeoutOption] as? Int == 3)
+        var told = 0
+        coordinator.addPersistentStore(with: same) { given, error in
+            #expect(given === same && error == nil)
+            told += 1
+        }
+        #expect(told == 1 && coordinator.persistentStores.first?.isReadOnly == true)
+
+        let container = NSPersistentContainer(name: "Library", managedObjectModel: fixture.manager.sourceModel)
+        let standard = try #require(container.persistentStoreDescriptions.first?.url)
+        #expect(standard == NSPersistentContainer.defaultDirectoryURL().appendingPathComponent("Library.sqlite"))
+        container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url), .init()]
+        var errors: [(any Error)?] = []
+        container.loadPersistentStores { errors.append($1) }
+        #expect(errors.count == 2 && errors[0] == nil && (errors[1] as? MigrationError)?.code == "manager.storeType")
+        #expect(container.persistentStoreCoordinator.persistentStores.first?.url == url)
+        let context = container.newBackgroundContext()
+        #expect(NSEntityDescription.entity(forEntityName: "Book", in: context)?.name == "Book")
+        #expect(throws: MigrationError.self) {
+            try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Book"))
+        }
+        #expect(NSPersistentContainer(name: "None").managedObjectModel.entities.isEmpty)
+    }
+
+    @Test("A store of another version is migrated when it is added, if the options ask for that")
+    func automatic() throws {
+        let old = try PolicyFixture()
+        let newer = NSPersistentStoreCoordinator(managedObjectModel: old.destination)
+        var options = [NSMigratePersistentStoresAutomaticallyOption: true]
+        func add() throws { try newer.addPersistentStore(type: .sqlite, at: old.sourceURL, options: options) }
+        let lacking = #expect(throws: MigrationError.self) { try add() }
+        #expect(lacking?.code == "model.unknownVersion")
+        #expect(lacking.map { $0 as NSError }?.code == NSMigrationMissingSourceModelError)
+        // A store that was made here holds its model.
+        let made = other("automatic.sqlite")
+        let older = NSPersistentStoreCoordinator(managedObjectModel: old.source)
+        try older.remove(try older.addPersistentStore(type: .sqlite, at: made))
+        let before = try Data(contentsOf: made)
+        let unmapped = #expect(throws: MigrationError.self) {
+            try newer.addPersistentStore(type: .sqlite, at: made, options: options)
+        }
+        #expect(unmapped?.code == "mapping.notFound")
+        #expect(try Data(contentsOf: made) == before)
+        options[NSInferMappingModelAutomaticallyOption] = true
+        let store = try newer.addPersistentStore(type: .sqlite, at: made, options: options)
+        #expect(old.destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: store.metadata))
+        let left = try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path)
+        #expect(!left.contains { $0.contains("migrated-") })
+    }
+
     @Test("The application's metadata is replaced; Core Data's stays")
     func metadata() throws {
         let before = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)

@@ -228,6 +228,54 @@ struct ManagerCallsTests {
         #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 < $1 })
     }
 
+    @Test("The manager's progress is observed by its key path, as long as the observation is kept")
+    func observing() throws {
+        let fixture = try FailureFixture(books: 300)
+        let manager = Self.manager(fixture)
+        manager.options.batchSize = 1
+        var seen: [Float] = []
+        var calls = (initial: 0, dropped: 0, invalid: 0)
+        let observation = manager.observe(\.migrationProgress, options: [.new]) { manager, change in
+            seen.append(change.newValue ?? -1)
+            #expect(change.oldValue == nil && !change.isPrior)
+        }
+        let mappings = manager.observe(\.currentEntityMapping, options: .initial) { _, change in
+            calls.initial += 1
+            #expect(change.newValue == nil)
+        }
+        #expect(calls.initial == 1)
+        _ = manager.observe(\.migrationProgress) { _, _ in calls.dropped += 1 }
+        let ended = manager.observe(\.migrationProgress) { _, _ in calls.invalid += 1 }
+        ended.invalidate()
+        try Self.migrate(manager, fixture, fixture.mapping)
+        #expect(seen.count > 10 && seen.last == 1 && calls.initial == seen.count + 1)
+        #expect(calls.dropped == 0 && calls.invalid == 0)
+        withExtendedLifetime((observation, mappings, ended)) {}
+    }
+
+    private final class OlderManager: MigrationManager {
+        var calls = 0
+        override func migrateStore(
+            from sourceURL: URL, sourceType sStoreType: String, options sOptions: [AnyHashable: Any]? = nil,
+            with mappings: MappingModel?, toDestinationURL dURL: URL, destinationType dStoreType: String,
+            destinationOptions dOptions: [AnyHashable: Any]? = nil
+        ) throws {
+            calls += 1
+            try super.migrateStore(
+                from: sourceURL, sourceType: sStoreType, options: sOptions, with: mappings, toDestinationURL: dURL,
+                destinationType: dStoreType, destinationOptions: dOptions)
+        }
+    }
+
+    @Test("A subclass that overrides the older method sees calls of both")
+    func olderMethod() throws {
+        let fixture = try FailureFixture(books: 30)
+        let manager = OlderManager(sourceModel: fixture.source, destinationModel: fixture.destination)
+        manager.options.memoryLimit = 8 << 30
+        try Self.migrate(manager, fixture, fixture.mapping)
+        #expect(manager.calls == 1 && manager.report != nil)
+    }
+
     @Test("Cancelling Foundation's progress ends the run, also before it begins", arguments: [false, true])
     func cancelledProgress(isStaged: Bool) throws {
         let fixture = try FailureFixture(books: 20_000)

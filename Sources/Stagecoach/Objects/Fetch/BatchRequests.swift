@@ -4,13 +4,13 @@ import ManagedModel
 import Mapping
 import SpillStorage
 
-/// A request that a context executes as a whole: a ``BatchDeleteRequest``, ``BatchUpdateRequest`` or
-/// ``BatchInsertRequest``.
+/// A request that a context executes as a whole: a ``BatchDeleteRequest``, ``BatchUpdateRequest``,
+/// ``BatchInsertRequest``, ``FetchRequest`` or ``AsynchronousFetchRequest``.
 public class PersistentStoreRequest: NSObject {
     /// Has no effect: a context has one store.
     public var affectedStores: [PersistentStore]?
 
-    fileprivate func run(in context: ManagedObjectContext) throws -> PersistentStoreResult { PersistentStoreResult() }
+    func run(in context: ManagedObjectContext) throws -> PersistentStoreResult { PersistentStoreResult() }
 }
 
 /// The result of a ``PersistentStoreRequest``.
@@ -199,6 +199,11 @@ public final class BatchInsertRequest: PersistentStoreRequest {
     }
 
     override func run(in context: ManagedObjectContext) throws -> PersistentStoreResult {
+        guard context.isDestination else {
+            throw MigrationError(
+                "context.batchOfSource", .data, "Objects cannot be inserted into the source",
+                remedy: "Execute the request in the destination's context", context: .init(entity: entityName))
+        }
         var tally = BatchTally(resultType)
         func insert(_ values: [String: Any]) {
             let object = context.insertNewObject(named: entityName)
@@ -227,20 +232,15 @@ public final class BatchInsertRequest: PersistentStoreRequest {
 }
 
 extension ManagedObjectContext {
-    /// Executes a batch request on the destination's objects. As all changes of a migration it is seen at once and saved at
-    /// the end.
+    /// Executes a batch request, or a fetch. As all changes of a migration, those of a batch are seen at once: those of
+    /// destination objects are saved at the end, those of source objects hold until then.
     ///
     /// Memory: the ids of the objects if they are asked for; while it works, their keys above a share of memory are on disk.
     ///
-    /// - Throws: `context.batchOfSource` (65) in the source's context; the errors of ``fetch(_:)``.
+    /// - Throws: `context.batchOfSource` (65) for an insertion into the source; the errors of ``fetch(_:)``.
     /// - Complexity: a fetch, and a change of each object.
     @discardableResult
     public func execute(_ request: PersistentStoreRequest) throws -> PersistentStoreResult {
-        guard target.isDestination else {
-            throw MigrationError(
-                "context.batchOfSource", .data, "A batch request was executed in the source's context",
-                remedy: "Execute it in the destination's context")
-        }
         _ = try openBacking()
         return try request.run(in: target)
     }

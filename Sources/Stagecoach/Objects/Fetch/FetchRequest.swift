@@ -39,7 +39,7 @@ public struct FetchRequestResultType: OptionSet, Sendable, Hashable {
 /// request.fetchLimit = 10
 /// for book in try manager.sourceContext.fetch(request) { print(book.value(forKey: "title") ?? "") }
 /// ```
-public final class FetchRequest<ResultType> {
+public final class FetchRequest<ResultType>: PersistentStoreRequest, NSCopying {
     /// The entity whose objects are fetched; set by the context if only the name is given.
     public var entity: EntityDescription? {
         get { storedEntity }
@@ -74,12 +74,11 @@ public final class FetchRequest<ResultType> {
     public var relationshipKeyPathsForPrefetching: [String]?
     /// The form of the results. If it is not set, it follows from `ResultType`.
     public var resultType: FetchRequestResultType
-    /// The names of the properties in dictionaries; nil: all attributes. Other values than names (expression
-    /// descriptions) are refused when the request is executed.
+    /// The properties in dictionaries, as names or descriptions, and each an ``ExpressionDescription``; nil: all attributes.
     public var propertiesToFetch: [Any]?
-    /// Not supported: unless it is empty, the request is refused when it is executed.
+    /// The properties whose equal values make objects a group, which gives one dictionary.
     public var propertiesToGroupBy: [Any]?
-    /// Not supported: refused when the request is executed, with ``propertiesToGroupBy``.
+    /// Not supported: refused when the request is executed.
     public var havingPredicate: FormatPredicate?
     /// True to give equal dictionaries only once.
     public var returnsDistinctResults = false
@@ -88,12 +87,47 @@ public final class FetchRequest<ResultType> {
     private var storedName: String?
 
     /// Creates a request without an entity, which has to be set before use.
-    public init() { resultType = FetchRequest.standardType }
+    public override init() { resultType = FetchRequest.standardType }
 
     /// Creates a request for the objects of an entity by name.
     public init(entityName: String) {
         storedName = entityName
         resultType = FetchRequest.standardType
+    }
+
+    /// True if objects are put in groups.
+    var groups: Bool { propertiesToGroupBy?.isEmpty == false }
+
+    /// Returns the results, from the context whose `perform` or `performAndWait` runs.
+    ///
+    /// - Throws: `fetch.noContext` (65) outside of these; the errors of ``ManagedObjectContext/fetch(_:)``.
+    public func execute() throws -> [ResultType] {
+        guard let context = ManagedObjectContext.performing else {
+            throw MigrationError(
+                "fetch.noContext", .data, "A fetch request was executed outside of a context's perform",
+                remedy: "Give it to a context: context.fetch(request)")
+        }
+        return try context.fetch(self)
+    }
+
+    override func run(in context: ManagedObjectContext) throws -> PersistentStoreResult {
+        AsynchronousFetchResult(self, try context.fetch(self))
+    }
+
+    /// Returns a request with the same properties.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copy = FetchRequest()
+        (copy.storedEntity, copy.storedName, copy.predicate) = (storedEntity, storedName, predicate)
+        (copy.sortDescriptors, copy.fetchLimit, copy.fetchOffset) = (sortDescriptors, fetchLimit, fetchOffset)
+        (copy.resultType, copy.propertiesToFetch) = (resultType, propertiesToFetch)
+        (copy.propertiesToGroupBy, copy.havingPredicate) = (propertiesToGroupBy, havingPredicate)
+        (copy.includesSubentities, copy.returnsDistinctResults) = (includesSubentities, returnsDistinctResults)
+        (copy.fetchBatchSize, copy.includesPendingChanges) = (fetchBatchSize, includesPendingChanges)
+        (copy.includesPropertyValues, copy.returnsObjectsAsFaults) = (includesPropertyValues, returnsObjectsAsFaults)
+        copy.shouldRefreshRefetchedObjects = shouldRefreshRefetchedObjects
+        copy.relationshipKeyPathsForPrefetching = relationshipKeyPathsForPrefetching
+        copy.affectedStores = affectedStores
+        return copy
     }
 
     /// Returns the name of a property that is given by name or as a description; nil for anything else.

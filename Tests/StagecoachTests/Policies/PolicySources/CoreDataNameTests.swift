@@ -27,7 +27,22 @@ struct CoreDataNameTests {
         let options = [
             NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
         ]
-        #expect(options.count == 2)
+        #expect(options.count == 2 && NSXMLStoreType == "XML")
+        let others = [
+            NSPersistentStoreForceDestroyOption, NSPersistentStoreTimeoutOption, NSReadOnlyPersistentStoreOption,
+            NSPersistentStoreDeferredLightweightMigrationOptionKey, NSPersistentStoreConnectionPoolMaxSizeKey,
+            NSSQLiteManualVacuumOption, NSSQLiteAnalyzeOption, NSPersistentStoreFileProtectionKey,
+            NSPersistentHistoryTrackingKey, NSPersistentStoreUbiquitousContentNameKey, NSValidateXMLStoreOption,
+        ]
+        #expect(Set(others).count == others.count)
+        let notifications: [Notification.Name] = [
+            .NSManagedObjectContextWillSave, .NSManagedObjectContextDidSave, .NSManagedObjectContextObjectsDidChange,
+            .NSPersistentStoreCoordinatorStoresDidChange, .NSPersistentStoreCoordinatorStoresWillChange,
+            .NSPersistentStoreCoordinatorWillRemoveStore, .NSPersistentStoreRemoteChange,
+        ]
+        #expect(Set(notifications).count == 7)
+        let keys = [NSInsertedObjectsKey, NSUpdatedObjectsKey, NSDeletedObjectsKey, NSRefreshedObjectsKey]
+        #expect(keys == ["inserted", "updated", "deleted", "refreshed"])
         let fixture = try fixture()
         let error = #expect(throws: MigrationError.self) {
             try fixture.manager.migrateStore(
@@ -95,6 +110,35 @@ struct CoreDataNameTests {
         metadata[NSStoreModelVersionHashesKey] = hashes.filter { $0.key != "Section" }
         #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
         #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: [:]))
+    }
+
+    @Test("Models are compared, copied and merged; their fetch requests have names")
+    func modelParts() throws {
+        let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Everything.xcdatamodeld")
+        let model = try #require(NSManagedObjectModel(contentsOf: bundle))
+        let same = try #require(NSManagedObjectModel(contentsOf: bundle))
+        let other = try fixture().manager.sourceModel
+        #expect(model == same && model != other && model.isEqual(same) && !model.isEqual("model"))
+        #expect(Set([model, same, other]).count == 2)
+        let copy = try #require(model.copy() as? NSManagedObjectModel)
+        #expect(copy == model && copy !== model)
+        copy.versionIdentifiers = ["changed"]
+        #expect(copy != model && model.versionIdentifiers != copy.versionIdentifiers)
+        #expect((model.mutableCopy() as? NSManagedObjectModel) == model && model.localizationDictionary == nil)
+        let metadata = [NSStoreModelVersionHashesKey: other.entityVersionHashesByName]
+        #expect(NSManagedObjectModel(byMerging: [model, other], forStoreMetadata: metadata) == other)
+        #expect(NSManagedObjectModel(byMerging: [model], forStoreMetadata: metadata) == nil)
+
+        let heavy = try #require(model.fetchRequestTemplate(forName: "Heavy"))
+        #expect(heavy.entityName == "Part" && heavy.fetchLimit == 10 && heavy.resultType == .managedObjectIDResultType)
+        #expect(model.fetchRequestTemplatesByName["Heavy"]?.predicate?.predicateFormat == "weight > $LIMIT")
+        let bound = model.fetchRequestFromTemplate(withName: "Heavy", substitutionVariables: ["LIMIT": 5])
+        #expect(bound?.predicate?.predicateFormat == "weight > 5" && model.fetchRequestTemplate(forName: "none") == nil)
+        let request = try #require(heavy.copy() as? NSFetchRequest<NSFetchRequestResult>)
+        request.fetchLimit = 1
+        #expect(heavy.fetchLimit == 10 && request.entity == heavy.entity && request.predicate == heavy.predicate)
+        let type: NSAttributeDescription.AttributeType? = model.entitiesByName["Part"]?.attributesByName["weight"]?.type
+        #expect(type != nil)
     }
 
     @Test("A store's metadata finds the version that wrote it in a bundle")
