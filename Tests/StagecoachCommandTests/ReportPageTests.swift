@@ -142,9 +142,7 @@ struct ReportPageTests {
             let lines = try parse(text).nodes(forXPath: "//*[local-name()='thead']/*")
             #expect(lines.count > 1)
             for line in lines {
-                let classes = (line.children ?? []).compactMap {
-                    ($0 as? XMLElement)?.attribute(forName: "class")?.stringValue
-                }
+                let classes = try line.nodes(forXPath: "*/@class").compactMap(\.stringValue)
                 let figures = classes.dropFirst().prefix { $0 == "n" }
                 #expect(classes.first == "word" && !classes.dropFirst(1 + figures.count).contains("n"))
             }

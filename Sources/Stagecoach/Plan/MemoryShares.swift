@@ -1,4 +1,5 @@
 import Diagnostics
+import SpillStorage
 
 /// The memory limit, divided into shares in bytes, one for each part of the engine. None keeps a fixed number of rows.
 struct MemoryShares: Sendable {
