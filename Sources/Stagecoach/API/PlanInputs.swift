@@ -89,9 +89,9 @@ extension MigrationPlan.Inputs {
         lines += Self.differences("the source model", sourceModel, now.sourceModel)
         lines += Self.differences("the destination model", destinationModel, now.destinationModel)
         if mappingModels.count != now.mappingModels.count {
+            let (count, before) = (now.mappingModels.count, mappingModels.count)
             lines.append(
-                "the number of mapping models is \(now.mappingModels.count.grouped), it was \(mappingModels.count.grouped)"
-            )
+                "there \(count == 1 ? "is" : "are") \(count.counted("mapping model")), there were \(before.grouped)")
         } else {
             for (old, new) in zip(mappingModels, now.mappingModels) where old != new {
                 let differing = Set(old.map { "\($0.name) \($0.digest)" })
