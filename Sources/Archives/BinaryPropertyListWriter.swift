@@ -24,6 +24,8 @@ struct BinaryPropertyListWriter {
     private var output = Array("bplist00".utf8)
     private var offsets: [Int] = []
     private var leaves: [PropertyListLeaf: Int] = [:]
+    /// The objects of small UIDs, each plus one, which need no hash; 0 for none.
+    private var uids: [Int] = []
     private var collections: [Collection] = []
     private var references: [Int] = []
     /// What makes the list impossible. It is thrown at the end.
@@ -57,6 +59,7 @@ struct BinaryPropertyListWriter {
             problem = .archive("archive.limit", "The property list is nested too deeply")
             return 0
         }
+        if case .uid(let uid) = value, uid < 1 << 16 { return number(ofUID: Int(uid)) }
         if let leaf = PropertyListLeaf(value) { return number(of: leaf) }
         let number = reserve()
         switch value {
@@ -65,6 +68,16 @@ struct BinaryPropertyListWriter {
         case .dictionary(let entries): fill(number, Self.sorted(entries), depth: depth)
         default: preconditionFailure("every other case is a leaf")
         }
+        return number
+    }
+
+    private mutating func number(ofUID uid: Int) -> Int {
+        while uids.count <= uid { uids.append(0) }
+        if uids[uid] != 0 { return uids[uid] - 1 }
+        let number = reserve()
+        uids[uid] = number + 1
+        offsets[number] = output.count
+        append(leaf: .uid(UInt64(uid)))
         return number
     }
 
