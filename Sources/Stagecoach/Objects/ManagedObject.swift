@@ -288,12 +288,11 @@ open class ManagedObject: NSObject {
     open func didChangeValue(forKey key: String) {}
 
     /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts. Every object is
-    /// checked in the same way when it is saved.
+    /// checked in the same way when it is saved; an override is not called then, because rows are checked, not objects.
     ///
     /// - Throws: `validation.missing`, `validation.tooSmall`, `validation.tooLarge`, `validation.tooShort`,
     ///   `validation.tooLong`, `validation.pattern`, `validation.tooFew`, `validation.tooMany` (65), for the first rule
     ///   that is broken.
-    /// A migration does not call an override: it checks rows, not objects.
     open func validateForInsert() throws { try ObjectValidation(object: self).run() }
 
     /// Performs the same checks as ``validateForInsert()``.
