@@ -44,6 +44,7 @@ extension PortRules {
             if isModifier { words.append(text(from: position, to: end)) }
             position = end + 1
         }
+        if let end = accessor(at: index, function: position, words) { return end }
         guard position + 3 < tokens.count, tokens[position].isWord("var"), tokens[position + 2].isMark(":") else {
             note(.manual, token, "Linux generates no accessors: use value(forKey:), or mutableSetValue(forKey:)")
             edit(token.range.lowerBound..<token.range.lowerBound, "// ")
@@ -66,5 +67,38 @@ extension PortRules {
             from: index, to: end, "\(declaration) { \(accessors) }",
             "Linux generates no accessors: the property reads and writes the object's value")
         return end + 1
+    }
+
+    /// Writes the body of a generated accessor: `addToBooks(_:)`, `removeFromBooks(_:)`, `insertIntoBooks(_:at:)`.
+    ///
+    /// - Parameter words: the modifiers before `func`.
+    private mutating func accessor(at index: Int, function: Int, _ words: [String]) -> Int? {
+        guard isWord(function, "func"), tokens.isWord(function + 1), isMark(function + 2, "(") else { return nil }
+        let name = tokens[function + 1].text
+        let list = CallArguments(tokens, open: function + 2, isDeclaration: true)
+        guard let prefix = ["addTo", "removeFrom", "insertInto"].first(where: name.hasPrefix),
+            let value = list.arguments.first?.inner, let colon = list.arguments.first?.colon,
+            list.arguments.count == (prefix == "insertInto" ? 2 : 1)
+        else { return nil }
+        let property = name.dropFirst(prefix.count)
+        let swiftName = property.prefix(1).lowercased() + property.dropFirst()
+        let declared = enclosingType(index).flatMap { declarations.property(swiftName, of: $0) }
+        let view = declared?.type == "NSOrderedSet" || prefix == "insertInto" ? "mutableOrderedSetValue" : "mutableSetValue"
+        let members = "\(view)(forKey: \"\(declared?.key ?? swiftName)\")"
+        let type = tokens[colon + 1].text
+        let isSet = ["NSSet", "NSOrderedSet", "Set", "NSMutableSet"].contains(type)
+        let verb = prefix == "addTo" ? "add" : "remove"
+        let body: String
+        switch prefix {
+        case "insertInto":
+            guard let place = list.arguments[1].inner, !isSet, type != "[" else { return nil }
+            body = "\(members).insert(\(value), at: \(place))"
+        case _ where isSet: body = "for member in \(value) { \(members).\(verb)(member) }"
+        case _ where isWord(colon + 1, "Int"): body = "\(members).removeObject(at: \(value))"
+        default: body = "\(members).\(verb)(\(value))"
+        }
+        let head = (words + [text(from: function, to: list.close)]).joined(separator: " ")
+        change(from: index, to: list.close, "\(head) { \(body) }", "Linux generates no accessors: the function changes the object's set")
+        return list.close + 1
     }
 }

@@ -1,9 +1,12 @@
 extension PortRules {
     /// Replaces `override init()` of a policy: policies are made by their class.
     mutating func overriddenInit(at index: Int) -> Int {
-        let modifiers: Set<String> = ["public", "open", "internal", "required", "convenience", "final"]
+        let modifiers: Set<String> = [
+            "public", "open", "internal", "required", "convenience", "final", "class", "static", "dynamic",
+        ]
         var position = index + 1
         while position < tokens.count, modifiers.contains(tokens[position].text) { position += 1 }
+        if isWord(position, "func"), tokens.isWord(position + 1) { return overridden(at: index, name: position + 1) }
         guard isWord(position, "init"), isMark(position + 1, "("), isMark(position + 2, ")"),
             let type = enclosingType(index), declarations.policyClasses.contains(type)
         else { return index + 1 }
@@ -16,6 +19,43 @@ extension PortRules {
         note(.change, tokens[index], replacement: "", message)
         edit(tokens[index].range.lowerBound..<tokens[index + 1].range.lowerBound, "")
         return index + 1
+    }
+
+    /// Replaces `override` of a method that no superclass has here, and the pointer of `validateValue(_:forKey:)`.
+    private mutating func overridden(at index: Int, name: Int) -> Int {
+        let method = tokens[name].text
+        if PortTable.has(method, in: "absentOverrides") {
+            note(.change, tokens[index], replacement: "", "NSObject on Linux has no \(method), and nothing calls it")
+            edit(tokens[index].range.lowerBound..<tokens[index + 1].range.lowerBound, "")
+        }
+        guard method == "validateValue", isMark(name + 1, "("), let type = (name..<closing(name + 1)).first(where: {
+            isWord($0, "AutoreleasingUnsafeMutablePointer")
+        }), let parameter = CallArguments(tokens, open: name + 1, isDeclaration: true).arguments.first?.inner
+        else { return index + 1 }
+        let message = "The value is an inout parameter here"
+        change(from: type, to: closing(type + 1), "inout AnyObject?", message)
+        let body = (name..<tokens.count).first { isMark($0, "{") } ?? tokens.count - 1
+        for position in body..<max(body, closing(body)) where isWord(position, parameter) {
+            if isMark(position + 1, "."), isWord(position + 2, "pointee") || isWord(position + 2, "memory") {
+                change(from: position, to: position + 2, parameter, message)
+            } else if isMark(position - 1, "("), isWord(position - 2, "validateValue") {
+                change(from: position, to: position, "&" + parameter, message)
+            }
+        }
+        return closing(type + 1) + 1
+    }
+
+    /// Replaces the call of a superclass's method that is not here: `super.observeValue(…)`.
+    mutating func absentSuperCall(at index: Int) -> Int? {
+        guard isWord(index, "super"), isMark(index + 1, "."), isMark(index + 3, "("),
+            PortTable.has(tokens[index + 2].text, in: "absentOverrides")
+        else { return nil }
+        let results = ["keyPathsForValuesAffectingValue": "Set<String>()", "automaticallyNotifiesObservers": "true"]
+        let name = tokens[index + 2].text
+        change(
+            from: index, to: closing(index + 3), results[name] ?? "()",
+            "NSObject on Linux has no \(name), and nothing calls it")
+        return closing(index + 3) + 1
     }
 
     /// Reports a class of managed objects, and a policy that cannot be made by `init()`.
@@ -64,58 +104,9 @@ extension PortRules {
 
     /// Gives `let request = NSFetchRequest(entityName: …)` its result, which Swift 2 did not write.
     mutating func untypedRequest(at index: Int) {
-        guard isMark(index - 1, "="), index > 2, isWord(index - 3, "let") || isWord(index - 3, "var") else { return }
+        let isVariable = isMark(index - 1, "=") && (isWord(index - 3, "let") || isWord(index - 3, "var"))
+        let isArgument = isMark(index - 1, ":") || isMark(index - 1, "(")
+        guard isVariable || isArgument && ["fetch", "count", "execute"].contains(enclosingCall(index) ?? "") else { return }
         change(from: index, to: index, "NSFetchRequest<NSManagedObject>", "A fetch request has the type of its results")
-    }
-
-    // MARK: - Older versions of Swift
-
-    /// Replaces a call or declaration by the name that Swift gives it today.
-    mutating func renamedCall(at index: Int) {
-        guard let candidates = RenamedCall.byName[tokens[index].text] else { return }
-        let isDeclaration = isWord(index - 1, "func")
-        let list = CallArguments(tokens, open: index + 1, isDeclaration: isDeclaration)
-        let found = candidates.first { candidate in
-            guard isDeclaration else {
-                return candidate.labels == list.labels
-                    && (candidate.isPolicyMethod || !declarations.declaresFunction(candidate.name))
-            }
-            guard candidate.isPolicyMethod, candidate.labels.count == list.arguments.count else { return false }
-            // Swift 2 gave the first parameter no label.
-            let isFirst = candidate.labels[0].isEmpty || candidate.labels[0] == list.labels[0]
-            return isFirst && candidate.labels.dropFirst() == list.labels.dropFirst()
-        }
-        guard let found else { return }
-        // `begin(_:manager:)` is the old name of `begin(_:with:)` on a policy only.
-        if found.isPolicyMethod, found.name == found.newName, !isDeclaration, !isWord(index - 2, "super") { return }
-        note(
-            .change, tokens[index], text: tokens[index].text, replacement: found.reference,
-            "The name in older versions of Swift")
-        if found.newName != found.name { edit(tokens[index].range, found.newName) }
-        for (argument, label) in zip(list.arguments, found.newLabels) {
-            relabel(argument, label, isDeclaration: isDeclaration)
-        }
-    }
-
-    private mutating func relabel(_ argument: CallArguments.Argument, _ label: String, isDeclaration: Bool) {
-        let start = tokens[argument.start].range.lowerBound
-        guard let colon = argument.colon else {
-            if !label.isEmpty { edit(start..<start, "\(label): ") }
-            return
-        }
-        if isDeclaration {
-            let inner = argument.inner ?? label
-            let names = label.isEmpty ? "_ \(inner)" : label == inner ? label : "\(label) \(inner)"
-            edit(start..<tokens[colon].range.lowerBound, names)
-        } else if label.isEmpty {
-            edit(start..<tokens[colon + 1].range.lowerBound, "")
-        } else if label != argument.label {
-            edit(start..<tokens[colon].range.lowerBound, label)
-        }
-    }
-
-    mutating func renamedProperty(at index: Int) {
-        guard let name = RenamedCall.properties[tokens[index].text] else { return }
-        change(from: index, to: index, name, "The name in older versions of Swift")
     }
 }

@@ -7,6 +7,7 @@ extension PortRules {
         let token = tokens[index]
         let isMember = isMark(index - 1, ".")
         let isCall = isMark(index + 1, "(")
+        if isSwift2, swift2(at: index) { return index + 1 }
         switch token.text {
         case "autoreleasepool" where !isMember:
             note(.hint, token, "Linux has no autorelease pools; Stagecoach's function of this name runs the closure")
@@ -17,30 +18,37 @@ extension PortRules {
             note(.hint, token, "On Linux an archive of an unknown class ends the process; decode with care")
         case "NSClassFromString":
             note(.hint, token, "Linux finds only classes of Swift by their mangled or qualified name")
-        case "NSErrorPointer":
-            note(.manual, token, "Linux has no error pointers: the method throws, and returns nothing")
         case "URLSession", "URLRequest", "HTTPURLResponse":
             note(.manual, token, "On Linux this is in FoundationNetworking: add import FoundationNetworking")
-        case "os_log", "OSLog", "OSLogType", "Logger":
-            if !declarations.declares(token.text) {
-                note(.hint, token, "Linux has no unified logging: the ported copies' own writes to standard error")
-            }
         case _ where Self.appKitNames.contains(token.text) || Self.isUIKitName(token.text):
             note(.manual, token, "Linux has no \(token.text): convert with Foundation's types")
         case "as" where index + 2 < tokens.count: cast(at: index)
         case "CVarArg": listOfArguments(at: index)
         case "NSObject", "AnyObject": namedObject(at: index)
+        case "super": if let next = absentSuperCall(at: index) { return next }
+        case "optional" where isWord(index + 1, "func") || isWord(index + 1, "var"):
+            note(.manual, token, replacement: "", "Linux has no optional requirements: give the protocol an extension with a default")
+            edit(token.range.lowerBound..<tokens[index + 1].range.lowerBound, "")
         case "override": return overriddenInit(at: index)
         case "class" where !isMember && index + 1 < tokens.count && tokens[index + 1].kind == .word:
             declaredClass(at: index + 1)
         case "fetchRequest" where isMember && isCall: return fetchRequest(at: index)
         case "NSFetchRequest" where isCall: untypedRequest(at: index)
         case _ where isCall: renamedCall(at: index)
-        case _ where isMember: renamedProperty(at: index)
-        default: break
+        default: renamedName(at: index)
         }
         collectionValue(at: index)
+        platformPart(at: index)
+        if findings.last.map({ ($0.line, $0.column) == (token.line, token.column) }) != true { unknownName(at: index) }
         return index + 1
+    }
+
+    /// Reports the use of a part that only Apple's systems have.
+    private mutating func platformPart(at index: Int) {
+        let first = isMark(index - 1, ".") ? index - 1 : index
+        guard let found = PlatformPart.used(tokens, at: first), !declarations.declares(tokens[index].text) else { return }
+        let part = PlatformPart.all[found]
+        if let kind = part.kind { note(kind, tokens[index], part.message) }
     }
 
     private static func isUIKitName(_ name: String) -> Bool {

@@ -12,6 +12,8 @@ struct PortRules {
     private(set) var findings: [PortFinding] = []
     private(set) var edits: [(range: Range<Int>, replacement: String)] = []
     var importsStagecoach = false
+    /// True for a source that was written for Swift 2.
+    let isSwift2: Bool
 
     private init(file: String, source: String, reader: DeclarationReader, declarations: SourceDeclarations) {
         self.file = file
@@ -22,6 +24,7 @@ struct PortRules {
         let types = reader.types.filter { !$0.isExtension } + reader.types.filter(\.isExtension)
         bodies = types.map { ($0.name, $0.body) }
         variables = VariableTypes(reader.tokens)
+        isSwift2 = reader.tokens.contains { PortTable.has($0.text, in: "swift2") }
     }
 
     /// Applies all rules to a source.

@@ -1,12 +1,11 @@
 extension PortStubs {
     /// The source of the stubs; nil if none is needed.
     var source: String? {
-        guard !missing.isEmpty || logs else { return nil }
-        var text = "import Stagecoach\n"
-        if !missing.isEmpty { text += "\n" + String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self) }
-        for type in missing.values.sorted(by: { $0.name < $1.name }) { text += "\n" + Self.stub(type) }
-        if logs { text += "\n" + String(decoding: PackageResources.logging_swift_txt, as: UTF8.self) }
-        return text
+        let parts = parts.sorted().map { PlatformPart.all[$0].source }.filter { !$0.isEmpty }
+        guard !missing.isEmpty || !parts.isEmpty else { return nil }
+        let types = missing.values.sorted { $0.name < $1.name }.map { "\n" + Self.stub($0) }
+        let base = String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self)
+        return "import Stagecoach\n\n" + base + (types + parts).joined()
     }
 
     private static func stub(_ type: MissingType) -> String {
@@ -14,14 +13,17 @@ extension PortStubs {
         switch type.kind {
         case .policy: return place + "class \(type.name): NSEntityMigrationPolicy {}\n"
         case .protocol: return place + "protocol \(type.name) {}\n"
-        case .function:
-            // A message of the app's log goes to standard error: it decides nothing.
-            let isLog = type.name.lowercased().contains("log")
-            return type.initialisers.keys.sorted { $0.lexicographicallyPrecedes($1) }.map { labels in
-                let names = labels.indices.map { "a\($0)" }
-                let values = names.map { "\($0) ?? \"nil\"" }.joined(separator: ", ")
-                let body = isLog ? "NSLog(\"%@\", \"\\([\(values)] as [Any])\")" : "stop(\"\(type.name)\")"
-                return place + "func \(type.name)(\(parameters(labels))) { \(body) }\n"
+        case .function: return calls(type, place) { "func \(type.name)\($0)" }
+        case .variable: return place + "let \(type.name) = \(isLog(type) ? "MessageLog" : "Missing")()\n"
+        case .constant: return place + "let \(type.name) = \"\(type.name)\"\n"
+        case .member:
+            return type.receivers.sorted().map { receiver in
+                let body =
+                    type.initialisers.isEmpty
+                    ? "    var \(type.name): Missing { stop(\"\(receiver).\(type.name)\") }\n"
+                        + "    static var \(type.name): Missing { stop(\"\(receiver).\(type.name)\") }\n"
+                    : calls(type, "") { "    func \(type.name)\($0)" }
+                return place + "extension \(receiver) {\n\(body)}\n"
             }.joined()
         case .object:
             return place + """
@@ -35,30 +37,55 @@ extension PortStubs {
 
                 """
         case .other:
-            var body = members(type.name, type.initialisers, indent: "    ")
+            let isPlain = type.isPlain || type.initialisers[[]] == true
+            var body = members(type.name, type.initialisers, indent: "    ", isPlain: isPlain)
             for (name, initialisers) in type.nested.sorted(by: { $0.key < $1.key }) {
                 body += "\n    @dynamicMemberLookup\n    class \(name): NSObject, NSSecureCoding {\n"
                 body += members("\(type.name).\(name)", initialisers, indent: "        ") + "    }\n"
             }
-            return place + "@dynamicMemberLookup\nclass \(type.name): NSObject, NSSecureCoding {\n\(body)}\n"
+            let list = (0..<type.arguments).map { "T\($0)" }.joined(separator: ", ")
+            let head = type.name + (list.isEmpty ? "" : "<\(list)>")
+            return place + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding") {\n\(body)}\n"
         }
     }
 
+    private static func isLog(_ type: MissingType) -> Bool { type.name.lowercased().contains("log") }
+
+    /// Returns a function for each list of labels, with a result of any type and with none. A message of the app's log goes to
+    /// standard error: it decides nothing.
+    private static func calls(_ type: MissingType, _ place: String, _ head: (String) -> String) -> String {
+        type.initialisers.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, isOptional in
+            let values = labels.indices.map { "a\($0) ?? \"nil\"" }.joined(separator: ", ")
+            let body = isLog(type) ? "NSLog(\"%@\", \"\\([\(values)] as [Any])\")" : "stop(\"\(type.name)\")"
+            let result = "stop(\"\(type.name)\")"
+            let list = "(\(parameters(labels)))"
+            return place + head(list) + " { \(body) }\n"
+                + (isOptional ? head(list) + " -> Missing? { \(result) }\n" : "")
+                + head("<Value>\(list) -> Value") + " { \(result) }\n"
+        }.joined()
+    }
+
     /// Returns the members of a stub: initialisers with the labels that sources use, and any member by its name.
-    private static func members(_ name: String, _ initialisers: [[String]: Bool], indent: String) -> String {
-        var lines = [
+    private static func members(_ name: String, _ initialisers: [[String]: Bool], indent: String, isPlain: Bool = false) -> String {
+        let coding = [
             "static var supportsSecureCoding: Bool { true }",
             "required init?(coder: NSCoder) { stop(\"\(name)\") }",
             "func encode(with coder: NSCoder) { stop(\"\(name)\") }",
+        ]
+        var lines = (isPlain ? [] : coding) + [
             "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
             "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
-            "subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
-            "subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
+            "subscript(dynamicMember member: String) -> Missing {",
+            "    get { stop(\"\(name).\" + member) }",
+            "    set { stop(\"\(name).\" + member) }", "}",
+            "subscript<Value>(dynamicMember member: String) -> Value {",
+            "    get { stop(\"\(name).\" + member) }",
+            "    set { stop(\"\(name).\" + member) }", "}",
         ]
         for (labels, isOptional) in initialisers.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
         where labels != ["coder"] {
-            let head = labels.isEmpty && !isOptional ? "override init()" : "init\(isOptional ? "?" : "")"
-            let list = labels.isEmpty && !isOptional ? "" : "(\(parameters(labels)))"
+            let head = labels.isEmpty && !isOptional && !isPlain ? "override init()" : "init\(isOptional ? "?" : "")"
+            let list = labels.isEmpty && !isOptional && !isPlain ? "" : "(\(parameters(labels)))"
             lines.append("\(head)\(list) { stop(\"\(name)\") }")
         }
         return lines.map { indent + $0 + "\n" }.joined()

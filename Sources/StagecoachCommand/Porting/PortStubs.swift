@@ -6,8 +6,14 @@ struct MissingType: Encodable {
         /// A class of managed objects.
         case object
         case `protocol`
-        /// A function that is called as a statement.
+        /// A function of the app or of a framework.
         case function
+        /// A global variable of the app, as of its log.
+        case variable
+        /// A constant of a framework, which is taken for a text.
+        case constant
+        /// A member that an extension of the app adds to a known type.
+        case member
         case other
     }
 
@@ -18,8 +24,16 @@ struct MissingType: Encodable {
     fileprivate(set) var kind = Kind.other
     /// The labels of each call of an initialiser; true if its result is optional somewhere.
     fileprivate(set) var initialisers: [[String]: Bool] = [:]
+    /// True if a finding names each use.
+    fileprivate(set) var isFound = false
+    /// The types to which the app adds a member.
+    fileprivate(set) var receivers: Set<String> = []
+    /// True if it has a member that NSObject has with another type.
+    fileprivate(set) var isPlain = false
+    /// The number of generic arguments.
+    fileprivate(set) var arguments = 0
     /// The types that are named as members.
-    private(set) var nested: [String: [[String]: Bool]] = [:]
+    fileprivate(set) var nested: [String: [[String]: Bool]] = [:]
 
     private enum CodingKeys: CodingKey { case name, file, line, kind }
 }
@@ -30,8 +44,8 @@ struct MissingType: Encodable {
 struct PortStubs {
     private let declarations: SourceDeclarations
     private(set) var missing: [String: MissingType] = [:]
-    /// True if a source writes to the unified logging system.
-    private(set) var logs = false
+    /// The places in `PlatformPart.all` of the parts that sources use.
+    private(set) var parts: Set<Int> = []
 
     init(_ sources: [PortedSource], _ declarations: SourceDeclarations) {
         self.declarations = declarations
@@ -50,40 +64,74 @@ struct PortStubs {
 
     private mutating func examine(_ tokens: [SwiftToken], _ index: Int, _ file: String, _ lines: [String: Int]) {
         let token = tokens[index]
-        guard token.kind == .word else { return }
-        if ["os_log", "Logger", "OSLog", "OSLogType"].contains(token.text), !declarations.declares(token.text) {
-            logs = true
+        if let part = PlatformPart.used(tokens, at: index), !declarations.declares(token.text) {
+            parts.insert(part)
             return
         }
-        guard token.text.first?.isUppercase == true, !PortTable.knownTypes.contains(token.text),
+        guard token.kind == .word else { return }
+        if let unknown = UnknownName(tokens, index, declarations) { return add(unknown, tokens, index, file, lines) }
+        guard token.text.first?.isUppercase == true, !PortTable.isKnown(token.text),
             !declarations.declares(token.text), !Self.isSkipped(tokens, index)
         else { return }
         let isType = Self.isTypePosition(tokens, index)
         let isMemberBase = tokens.isMark(index + 1, ".")
         let isCall = tokens.isMark(index + 1, "(")
-        // Foundation's functions and constants are no types.
-        let isFoundation = token.text.hasPrefix("NS") && !PortRules.appKitNames.contains(token.text)
-        guard !Self.isConstant(token.text), isType || isMemberBase || isCall && !isFoundation else { return }
+        guard isType || isMemberBase || isCall else { return }
         var found =
             missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
         if isCall { MissingType.add(tokens, index, to: &found.initialisers) }
+        if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
         if found.kind == .other { found.kind = kind(tokens, index) }
         missing[token.text] = found
     }
 
-    /// Tells whether a name is a constant's or function's of Foundation or Core Data.
-    private static func isConstant(_ name: String) -> Bool {
-        let endings = ["Key", "Domain", "Error", "Type", "Option", "Policy", "Notification", "Name", "Make"]
-        return name.hasPrefix("NS") && endings.contains { name.hasSuffix($0) }
+    private static func genericArguments(_ tokens: [SwiftToken], _ open: Int) -> Int {
+        let close = min(tokens.closing(open), tokens.count - 1)
+        return close - open > 40 ? 0 : tokens[open..<close].count { $0.isMark(",") } + 1
     }
 
     /// Tells whether a word is a member, a label, or stands where conditions of the compiler do.
     private static func isSkipped(_ tokens: [SwiftToken], _ index: Int) -> Bool {
         if index > 0, [".", "case", "import", "func", "let", "var"].contains(tokens[index - 1].text) { return true }
-        return tokens[..<index].reversed().prefix { $0.line == tokens[index].line }.contains {
-            ["#if", "#elseif", "#available", "#unavailable", "@available"].contains($0.text)
+        return UnknownName.isCondition(tokens, index)
+    }
+
+    /// Adds the stub of a name that nobody declares.
+    private mutating func add(
+        _ unknown: UnknownName, _ tokens: [SwiftToken], _ index: Int, _ file: String, _ lines: [String: Int]
+    ) {
+        let name = tokens[index].text
+        var found = missing[name] ?? MissingType(name: name, file: file, line: lines[name] ?? tokens[index].line)
+        switch unknown {
+        case .member:
+            guard let type = receiver(tokens, index) else { return }
+            found.receivers.insert(type)
+            found.kind = .member
+        case .function: found.kind = .function
+        case .variable: found.kind = .variable
+        case .constant: found.kind = tokens.isMark(index + 1, ".") ? .variable : .constant
         }
+        found.isFound = true
+        if tokens.isMark(index + 1, "(") { MissingType.add(tokens, index, to: &found.initialisers) }
+        missing[name] = found
+    }
+
+    /// Returns the type that has the member at an index, if a declaration shows it.
+    private func receiver(_ tokens: [SwiftToken], _ index: Int) -> String? {
+        let properties = [
+            "destinationContext": "NSManagedObjectContext", "sourceContext": "NSManagedObjectContext",
+            "managedObjectContext": "NSManagedObjectContext", "entity": "NSEntityDescription",
+            "persistentStoreCoordinator": "NSPersistentStoreCoordinator", "standard": "UserDefaults",
+        ]
+        var base = index - 2
+        while tokens.isMark(base, "?") || tokens.isMark(base, "!") { base -= 1 }
+        guard tokens.isWord(base) else { return nil }
+        let name = tokens[base].text
+        let type =
+            tokens.isMark(base - 1, ".")
+            ? properties[name] : PortTable.knownTypes.contains(name) ? name : VariableTypes(tokens).types[name]
+        return type.flatMap { PortTable.knownTypes.contains($0) || declarations.declares($0) ? $0 : nil }
     }
 
     private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
@@ -140,6 +188,7 @@ extension MissingType {
     fileprivate mutating func add(member tokens: [SwiftToken], at index: Int) {
         guard tokens.isWord(index + 2), index + 3 < tokens.count else { return }
         let (name, next) = (tokens[index + 2].text, tokens[index + 3])
+        if name == "hash" { isPlain = true }
         guard name.first?.isUppercase == true,
             next.isMark("(") || next.isMark(".") || tokens.isMark(index - 1, ":")
         else { return }
@@ -158,7 +207,10 @@ extension MissingType {
         let list = CallArguments(tokens, open: index + 1, isDeclaration: false)
         let after = list.close + 1 < tokens.count ? tokens[list.close + 1].text : ""
         var isBound = false
-        if let name = VariableTypes.assigned(tokens, index),
+        if tokens.isMark(index - 1, "="), index > 2, ["let", "var"].contains(tokens[index - 3].text) {
+            isBound = VariableTypes.isOptional(tokens, tokens[index - 2].text, after: list.close)
+        }
+        if !isBound, let name = VariableTypes.assigned(tokens, index),
             let place = tokens[..<index].lastIndex(where: { $0.isWord(name) })
         {
             let isVariable = place > 1 && (tokens[place - 1].isWord("let") || tokens[place - 1].isWord("var"))

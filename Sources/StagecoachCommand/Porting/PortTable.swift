@@ -8,6 +8,15 @@ enum PortTable {
     /// The names of types that need no stub: Swift's and Foundation's on Linux, and Stagecoach's.
     static let knownTypes = Set(lines(PackageResources.known_types_txt).joined())
 
+    /// Tells whether a name with a capital letter is Linux's or Stagecoach's, as a type or otherwise.
+    static func isKnown(_ name: String) -> Bool {
+        knownTypes.contains(name) || knownNames.contains(name) || has(name, in: "typeWords")
+            || has(name, in: "presentModules")
+    }
+
+    /// The names of members, functions and constants that Linux and Stagecoach have.
+    static let knownNames = Set(lines(PackageResources.known_names_txt).joined()).union(PlatformPart.names)
+
     /// The lists of `words.txt`, by name.
     static let words: [String: Set<String>] = lines(PackageResources.words_txt)
         .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()) }

@@ -7,33 +7,42 @@ struct RenamedCall {
     let newLabels: [String]
     /// True for a method that policies override.
     let isPolicyMethod: Bool
+    /// True for a name that a source for Swift 3 and later may have with another meaning.
+    let isSwift2: Bool
+    /// False for a property, type or constant.
+    let isCall: Bool
+    /// True for an initialiser that gave an optional and throws today.
+    let throwsToday: Bool
+    /// True if the new name is that of a call.
+    let becomesCall: Bool
 
     /// Makes a renamed call from `name(_:label:)` texts.
-    private init(_ old: String, _ new: String, isPolicyMethod: Bool) {
+    private init(_ old: String, _ new: String, _ mark: String) {
+        throwsToday = new.hasPrefix("try?_")
+        let new = throwsToday ? String(new.dropFirst(5)) : new
         (name, labels) = Self.parts(old)
         (newName, newLabels) = Self.parts(new)
-        self.isPolicyMethod = isPolicyMethod
+        (isCall, becomesCall) = (old.hasSuffix(")"), new.hasSuffix(")"))
+        (isPolicyMethod, isSwift2) = (mark == "policy", mark == "swift2")
     }
 
     private static func parts(_ text: String) -> (String, [String]) {
         let halves = text.split(separator: "(")
-        let labels = halves[1].dropLast().split(separator: ":").map { $0 == "_" ? "" : String($0) }
-        return (String(halves[0]), labels)
+        let labels = halves.count < 2 ? [] : halves[1].dropLast().split(separator: ":")
+        return (String(halves[0]), labels.map { $0 == "_" ? "" : String($0) })
     }
 
     /// The new name for people: `value(forKey:)`.
-    var reference: String { newName + "(" + newLabels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")" }
-
-    static let byName = Dictionary(grouping: all, by: \.name)
-    static let all = PortTable.lines(PackageResources.renamed_calls_txt).map {
-        RenamedCall($0[0], $0[1], isPolicyMethod: $0.last == "policy")
+    var reference: String {
+        guard becomesCall else { return newName }
+        return newName + "(" + newLabels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")"
     }
 
-    /// Properties of Swift 2 that are methods, or have another name.
-    static let properties: [String: String] = [
-        "lowercaseString": "lowercased()", "uppercaseString": "uppercased()", "capitalizedString": "capitalized",
-        "UUIDString": "uuidString", "mainBundle": "main",
-    ]
+    static let byName = Dictionary(grouping: all.filter(\.isCall), by: \.name)
+    static let properties = Dictionary(grouping: all.filter { !$0.isCall }, by: \.name)
+    static let all = PortTable.lines(PackageResources.renamed_calls_txt).map {
+        RenamedCall($0[0], $0[1], $0.count > 2 ? $0[2] : "")
+    }
 }
 
 /// The arguments of a call, or the parameters of a declaration.

@@ -13,6 +13,8 @@ struct SourceDeclarations {
     /// The names of all types and of all methods of types.
     private let typeNames: Set<String>
     private let methodNames: Set<String>
+    /// The names of variables, parameters, functions, cases and labels.
+    let names: Set<String>
 
     static let objectRoots: Set<String> = ["NSManagedObject", "ManagedObject"]
     static let policyRoots: Set<String> = ["NSEntityMigrationPolicy", "EntityMigrationPolicy"]
@@ -36,12 +38,16 @@ struct SourceDeclarations {
         }
         self.properties = properties
         typeNames = Set(readers.flatMap(\.typeNames))
+        names = SourceNames(readers.map(\.tokens)).names
         methodNames = Set(types.flatMap(\.methods).map(\.name))
     }
 
     func declares(_ type: String) -> Bool { typeNames.contains(type) }
 
     func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
+
+    /// Tells whether a type declares a property of a name.
+    func declaresProperty(_ name: String) -> Bool { properties.values.contains { $0[name] != nil } }
 
     /// Tells whether a class overrides a method of policies: its superclass is then one, wherever it is declared.
     private static func isPolicy(_ declared: DeclaredType) -> Bool {

@@ -7,7 +7,7 @@ struct SwiftToken: Equatable {
         case attribute
         /// `#keyPath`, with the number sign.
         case directive
-        /// A string literal with its quotes; interpolations are part of it.
+        /// A string literal with its quotes. The tokens of its interpolations follow it, each in its parentheses.
         case string
         case number
         /// A single character.
@@ -64,6 +64,8 @@ struct SwiftLexer {
     private var line = 1
     private var lineStart = 0
     private var lastTokenLine = 0
+    /// The opening parentheses of interpolations in the string that is being read.
+    private var interpolations: [(position: Int, line: Int, lineStart: Int)] = []
     private(set) var tokens: [SwiftToken] = []
 
     init(_ source: String) { bytes = Array(source.utf8) }
@@ -88,13 +90,16 @@ struct SwiftLexer {
         position += 1
     }
 
-    private mutating func run() {
+    /// Reads tokens up to the end, or up to the parenthesis that closes the first token.
+    private mutating func run(untilClosed: Bool = false) {
+        var depth = 0
         while let next = byte() {
+            let count = tokens.count
             switch next {
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): advance()
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "/"): skipLineComment()
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"): skipBlockComment()
-            case UInt8(ascii: "\""): take(.string) { $0.passString(hashes: 0) }
+            case UInt8(ascii: "\""): string(hashes: 0)
             case UInt8(ascii: "#"): directive()
             case UInt8(ascii: "@") where byte(1).map(SwiftLexer.isNameStart) == true:
                 take(.attribute) { $0.passSignAndName() }
@@ -107,7 +112,25 @@ struct SwiftLexer {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): take(.number) { $0.passName() }
             default: take(.mark) { $0.advance() }
             }
+            guard untilClosed, tokens.count == count + 1 else { continue }
+            depth += tokens[count].bracket
+            if depth == 0 { return }
         }
+    }
+
+    /// Reads a string, then its interpolations, which are code.
+    private mutating func string(hashes: Int) {
+        interpolations = []
+        take(.string) { lexer in
+            for _ in 0..<hashes { lexer.advance() }
+            lexer.passString(hashes: hashes, isOutermost: true)
+        }
+        let end = (position, line, lineStart, lastTokenLine)
+        for interpolation in interpolations {
+            (position, line, lineStart) = interpolation
+            run(untilClosed: true)
+        }
+        (position, line, lineStart, lastTokenLine) = end
     }
 
     static func isNameStart(_ byte: UInt8) -> Bool {
@@ -144,10 +167,7 @@ struct SwiftLexer {
         var hashes = 0
         while byte(hashes) == UInt8(ascii: "#") { hashes += 1 }
         if byte(hashes) == UInt8(ascii: "\"") {
-            take(.string) { lexer in
-                for _ in 0..<hashes { lexer.advance() }
-                lexer.passString(hashes: hashes)
-            }
+            string(hashes: hashes)
         } else if let next = byte(1), SwiftLexer.isNameStart(next) {
             take(.directive) { $0.passSignAndName() }
         } else {
@@ -178,14 +198,17 @@ struct SwiftLexer {
     }
 
     /// Skips a string from its opening quote past the closing one. A one-line string also ends at the end of the line.
-    private mutating func passString(hashes: Int) {
+    private mutating func passString(hashes: Int, isOutermost: Bool = false) {
         let quote = UInt8(ascii: "\"")
         let isMultiline = byte(1) == quote && byte(2) == quote
         for _ in 0..<(isMultiline ? 3 : 1) { advance() }
         while let next = byte() {
             if next == UInt8(ascii: "\\"), isEscape(hashes) {
                 for _ in 0...hashes { advance() }
-                if byte() == UInt8(ascii: "(") { passInterpolation() } else if byte() != nil { advance() }
+                if byte() == UInt8(ascii: "(") {
+                    if isOutermost { interpolations.append((position, line, lineStart)) }
+                    passInterpolation()
+                } else if byte() != nil { advance() }
             } else if next == quote, isEnd(isMultiline, hashes) {
                 for _ in 0..<((isMultiline ? 3 : 1) + hashes) { advance() }
                 return

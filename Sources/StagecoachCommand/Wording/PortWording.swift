@@ -11,7 +11,8 @@ enum PortWording {
             manual(
                 "\(policy.file):\(policy.line):1", "\(policy.className) is an Objective-C policy: rewrite it in Swift")
         }
-        for type in port.missingTypes {
+        let missingTypes = port.missingTypes.filter { !$0.isFound }
+        for type in missingTypes {
             manual(
                 "\(type.file):\(type.line):1", "No source declares \(type.name): write it; ported copies have a stub")
         }
@@ -22,7 +23,7 @@ enum PortWording {
         let counts = [PortFinding.Kind.change, .manual, .hint].map { kind in
             port.findings.filter { $0.kind == kind }.count
         }
-        let manual = counts[1] + port.objectiveCPolicies.count + port.missingTypes.count + port.missingFunctions.count
+        let manual = counts[1] + port.objectiveCPolicies.count + missingTypes.count + port.missingFunctions.count
         if !text.isEmpty { text += "\n" }
         text += "\(counts[0]) to change, \(manual) to rewrite by hand, \(counts[2]) to know\n"
         for policy in port.objectiveCPolicies {

@@ -1,0 +1,112 @@
+extension PortRules {
+    /// Reports a name that neither the sources nor Linux nor Stagecoach declare.
+    mutating func unknownName(at index: Int) {
+        guard let unknown = UnknownName(tokens, index, declarations) else { return }
+        let name = tokens[index].text
+        switch unknown {
+        case .member:
+            note(
+                .manual, tokens[index],
+                "Nothing on Linux has a member \(name): use another, or port the extension of the app that declares it")
+        case .function: note(.manual, tokens[index], "No source declares \(name)(): port it, or do without")
+        case .variable: note(.manual, tokens[index], "No source declares \(name): port it, or do without")
+        case .constant: note(.manual, tokens[index], "Linux has no \(name): write its value, or do without")
+        }
+    }
+}
+
+/// A name that nobody declares, by its place.
+enum UnknownName {
+    case member, function, variable, constant
+
+    private static let keywords: Set<String> = [
+        "if", "guard", "while", "switch", "return", "for", "in", "is", "as", "try", "await", "async", "throw", "throws",
+        "catch", "case", "let", "var", "func", "init", "deinit", "subscript", "get", "set", "willSet", "didSet", "self",
+        "super", "nil", "true", "false", "where", "some", "any", "else", "do", "defer", "repeat", "private",
+        "fileprivate", "internal", "public", "open", "unowned", "weak", "error", "newValue", "oldValue", "inout",
+        "default", "import", "operator", "convenience", "required", "static", "class", "mutating", "lazy", "package",
+        "nonisolated", "isolated", "borrowing", "consuming", "each", "repeat", "yield", "indirect", "optional",
+        "break", "continue", "fallthrough", "extension", "struct", "enum", "protocol", "typealias", "rethrows",
+    ]
+
+    /// Returns what a word is if nobody declares it; nil if somebody does, or if no rule can tell.
+    init?(_ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations) {
+        let name = tokens[index].text
+        guard tokens[index].kind == .word, let first = name.first, first != "$", first != "_",
+            !PortTable.knownNames.contains(name), !declarations.names.contains(name), !declarations.declares(name),
+            !PortTable.knownTypes.contains(name), !Self.isCondition(tokens, index),
+            PlatformPart.used(tokens, at: tokens.isMark(index - 1, ".") ? index - 1 : index) == nil
+        else { return nil }
+        if tokens.isMark(index - 1, ".") {
+            guard !tokens.isMark(index - 2, "."), !["self", "Type", "init", "Protocol"].contains(name),
+                !Self.isPartOfImport(tokens, index), Self.isKnownRoot(tokens, index, declarations)
+            else { return nil }
+            self = .member
+        } else if name.isConstantOfApple {
+            self = .constant
+        } else {
+            guard first.isLowercase, !Self.keywords.contains(name), !tokens.isMark(index + 1, ":") else { return nil }
+            if index > 0, ["func", "import", "case", "let", "var", "class"].contains(tokens[index - 1].text) { return nil }
+            if tokens.isMark(index + 1, "(") {
+                self = .function
+            } else if tokens.isMark(index + 1, ".") || tokens.isMark(index + 1, "?") && tokens.isMark(index + 2, ".") {
+                self = .variable
+            } else {
+                return nil
+            }
+        }
+    }
+
+    private static func isPartOfImport(_ tokens: [SwiftToken], _ index: Int) -> Bool {
+        tokens[..<index].reversed().prefix { $0.line == tokens[index].line }.contains { $0.isWord("import") }
+    }
+
+    /// Tells whether a word belongs to a condition of the compiler.
+    static func isCondition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
+        tokens[..<index].reversed().prefix { $0.line == tokens[index].line }.contains {
+            ["#if", "#elseif", "#available", "#unavailable", "@available", "@unknown"].contains($0.text)
+        }
+    }
+
+    /// Tells whether the first name of `a.b(c).d` is known: members of a stub are not looked at.
+    private static func isKnownRoot(_ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations) -> Bool {
+        guard let root = root(tokens, index) else { return true }
+        let name = tokens[root].text
+        guard tokens[root].kind == .word, !keywords.contains(name) else { return true }
+        if name.first?.isUppercase == true || name.isConstantOfApple {
+            return declarations.declares(name) || PortTable.isKnown(name)
+        }
+        return declarations.names.contains(name) || PortTable.knownNames.contains(name)
+    }
+
+    /// Returns the token with which a chain of members begins; nil for a member like `.name` without a base.
+    static func root(_ tokens: [SwiftToken], _ index: Int) -> Int? {
+        var position = index
+        while tokens.isMark(position - 1, ".") {
+            position -= 2
+            while tokens.isMark(position, "?") || tokens.isMark(position, "!") { position -= 1 }
+            while tokens.isMark(position, ")") || tokens.isMark(position, "]") || tokens.isMark(position, "}") {
+                var depth = 0
+                repeat {
+                    depth -= tokens[position].bracket
+                    position -= 1
+                } while depth > 0 && position >= 0
+                while tokens.isMark(position, "?") || tokens.isMark(position, "!") { position -= 1 }
+            }
+            guard position >= 0, tokens[position].kind == .word || tokens[position].kind == .string else { return nil }
+        }
+        return position
+    }
+}
+
+extension String {
+    /// True for the name of a constant as Apple's frameworks write it: `kUTTypeJPEG`, or `NS` and no type that Linux has.
+    var isConstantOfApple: Bool {
+        let letters = Array(unicodeScalars.prefix(3))
+        guard letters.count == 3 else { return false }
+        let isUpper = { (scalar: Unicode.Scalar) in ("A"..."Z").contains(scalar) }
+        if letters[0] == "k" { return isUpper(letters[1]) && isUpper(letters[2]) }
+        let endings = ["Key", "Domain", "Error", "Type", "Option", "Policy", "Notification", "Name", "Attribute"]
+        return letters[0] == "N" && letters[1] == "S" && isUpper(letters[2]) && endings.contains { hasSuffix($0) }
+    }
+}
