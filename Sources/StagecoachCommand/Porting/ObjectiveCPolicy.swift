@@ -23,9 +23,13 @@ struct ObjectiveCMethod {
 /// An Objective-C policy. No rule can port its code; a skeleton in Swift shows what there is to write.
 struct ObjectiveCPolicy: Encodable {
     let className: String
+    /// The superclass, if it is an Objective-C policy, too.
+    let superclass: String?
     let file: String
     let line: Int
     let methods: [ObjectiveCMethod]
+    /// The selectors of the superclasses' methods.
+    let inherited: Set<String>
     /// The selectors that expressions of mapping models call; nil if no mapping model is known.
     let called: Set<String>?
 
@@ -65,7 +69,8 @@ struct ObjectiveCPolicy: Encodable {
                 let list = "(_:" + labels.dropFirst().map { $0 + ":" }.joined() + ")"
                 return .init(
                     selector: function.selector,
-                    method: "\(className).\(labels[0])\(function.parameters.isEmpty ? "" : list)", line: function.line)
+                    method: "\(className).\(Self.escaped(labels[0]))\(function.parameters.isEmpty ? "" : list)",
+                    line: function.line)
             })
     }
 
@@ -84,17 +89,20 @@ struct ObjectiveCPolicy: Encodable {
         for function in functions {
             let list = zip(Self.labels(function.selector), function.parameters).enumerated().map { place, pair in
                 let label = place == 0 || pair.0.isEmpty ? "_" : pair.0
-                return "\(label == pair.1.name ? "" : label + " ")\(pair.1.name): \(Self.swiftType(pair.1.type))"
+                return
+                    "\(label == pair.1.name ? "" : label + " ")\(Self.escaped(pair.1.name)): \(Self.swiftType(pair.1.type))"
             }
             let name = Self.labels(function.selector)[0]
             methods.append(
                 written(
                     function, as: name,
                     "/// `FUNCTION($entityPolicy, '\(function.selector)'\(function.parameters.isEmpty ? "" : ", …"))`",
-                    "func \(name)(\(list.joined(separator: ", "))) -> \(Self.swiftType(function.result))"))
+                    "\(inherited.contains(function.selector) ? "override " : "")func \(Self.escaped(name))(\(list.joined(separator: ", "))) -> \(Self.swiftType(function.result))"
+                ))
         }
         return "import Stagecoach\n\n/// \(className) of \(file), to be written in Swift.\n"
-            + "final class \(className): NSEntityMigrationPolicy {\n" + methods.joined(separator: "\n") + "}\n"
+            + "class \(className): \(superclass ?? "NSEntityMigrationPolicy") {\n" + methods.joined(separator: "\n")
+            + "}\n"
     }
 
     /// Returns a method of the skeleton: its comment and head, the messages that it sends, and the end of the process.
@@ -115,6 +123,9 @@ struct ObjectiveCPolicy: Encodable {
             return "    // [\(message.receiver) \(message.selector)]"
         }
     }
+
+    /// Returns a name in backticks if it is a word of Swift.
+    private static func escaped(_ name: String) -> String { PortTable.has(name, in: "keywords") ? "`\(name)`" : name }
 
     private static func labels(_ selector: String) -> [String] {
         let parts = selector.split(separator: ":", omittingEmptySubsequences: false).map(String.init)

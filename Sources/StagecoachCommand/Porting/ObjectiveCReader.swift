@@ -17,9 +17,13 @@ struct ObjectiveCReader {
     ) -> [ObjectiveCPolicy] {
         var reader = ObjectiveCReader()
         for source in sources { reader.read(source.tokens, file: source.file) }
-        return reader.classes.filter { reader.isPolicy($0.key) }.sorted { $0.key < $1.key }.map { name, found in
-            ObjectiveCPolicy(
-                className: name, file: found.file, line: found.line, methods: found.methods, called: called)
+        let policies = reader.classes.filter { reader.isPolicy($0.key) }
+        return policies.sorted { $0.key < $1.key }.map { name, found in
+            let superclass = found.superclass.flatMap { policies[$0] == nil ? nil : $0 }
+            let lineage = SourceDeclarations.lineage(of: superclass ?? "") { policies[$0]?.superclass }
+            return ObjectiveCPolicy(
+                className: name, superclass: superclass, file: found.file, line: found.line, methods: found.methods,
+                inherited: Set(lineage.flatMap { policies[$0]?.methods ?? [] }.map(\.selector)), called: called)
         }
     }
 
@@ -51,7 +55,10 @@ struct ObjectiveCReader {
                     found.methods.append(method)
                 }
             }
-            if text == "@implementation" { (found.file, found.line) = (file, tokens[index].line) }
+            // A category is no class of its own.
+            if text == "@implementation", !tokens.isMark(index + 2, "(") {
+                (found.file, found.line) = (file, tokens[index].line)
+            }
             classes[name] = found
             index = end + 1
         }
@@ -81,6 +88,7 @@ struct ObjectiveCReader {
         let resultEnd = tokens.closing(index + 1)
         let result = type(tokens, index + 2..<resultEnd)
         var position = resultEnd + 1
+        guard tokens.isWord(position) else { return nil }
         var selector = ""
         var parameters: [(name: String, type: String)] = []
         while position < limit, !tokens[position].isMark("{"), !tokens[position].isMark(";") {

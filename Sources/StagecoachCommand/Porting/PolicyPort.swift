@@ -53,7 +53,7 @@ struct PolicyPort: Encodable {
     /// folder. A copy that would have the name of one of these files is refused.
     func write(to folder: String) throws(MigrationError) {
         for source in sources {
-            try PolicySourceFiles.write(stubs.edited(source.ported), to: folder + "/" + source.file)
+            try PolicySourceFiles.write(stubs.edited(source), to: folder + "/" + source.file)
         }
         for policy in objectiveCPolicies {
             try PolicySourceFiles.write(policy.skeleton, to: folder + "/" + policy.className + "Skeleton.swift")

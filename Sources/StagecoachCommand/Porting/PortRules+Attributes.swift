@@ -83,7 +83,8 @@ extension PortRules {
         let property = name.dropFirst(prefix.count)
         let swiftName = property.prefix(1).lowercased() + property.dropFirst()
         let declared = enclosingType(index).flatMap { declarations.property(swiftName, of: $0) }
-        let view = declared?.type == "NSOrderedSet" || prefix == "insertInto" ? "mutableOrderedSetValue" : "mutableSetValue"
+        let view =
+            declared?.type == "NSOrderedSet" || prefix == "insertInto" ? "mutableOrderedSetValue" : "mutableSetValue"
         let members = "\(view)(forKey: \"\(declared?.key ?? swiftName)\")"
         let type = tokens[colon + 1].text
         let isSet = ["NSSet", "NSOrderedSet", "Set", "NSMutableSet"].contains(type)
@@ -98,7 +99,9 @@ extension PortRules {
         default: body = "\(members).\(verb)(\(value))"
         }
         let head = (words + [text(from: function, to: list.close)]).joined(separator: " ")
-        change(from: index, to: list.close, "\(head) { \(body) }", "Linux generates no accessors: the function changes the object's set")
+        change(
+            from: index, to: list.close, "\(head) { \(body) }",
+            "Linux generates no accessors: the function changes the object's set")
         return list.close + 1
     }
 }

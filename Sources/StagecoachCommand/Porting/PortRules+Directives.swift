@@ -2,9 +2,11 @@ extension PortRules {
     mutating func directive(at index: Int) -> Int {
         let token = tokens[index]
         // `#if canImport(CoreData)`: Stagecoach takes its place.
-        if ["#if", "#elseif"].contains(token.text), let name = (index..<min(index + 12, tokens.count)).first(where: {
-            isWord($0, "CoreData") && isWord($0 - 2, "canImport") && tokens[$0].line == token.line
-        }) {
+        if ["#if", "#elseif"].contains(token.text),
+            let name = (index..<min(index + 12, tokens.count)).first(where: {
+                isWord($0, "CoreData") && isWord($0 - 2, "canImport") && tokens[$0].line == token.line
+            })
+        {
             change(from: name, to: name, "Stagecoach", "Stagecoach has Core Data's names")
         }
         guard token.text == "#keyPath" || token.text == "#selector", isMark(index + 1, "(") else { return index + 1 }

@@ -28,9 +28,10 @@ extension PortRules {
             note(.change, tokens[index], replacement: "", "NSObject on Linux has no \(method), and nothing calls it")
             edit(tokens[index].range.lowerBound..<tokens[index + 1].range.lowerBound, "")
         }
-        guard method == "validateValue", isMark(name + 1, "("), let type = (name..<closing(name + 1)).first(where: {
-            isWord($0, "AutoreleasingUnsafeMutablePointer")
-        }), let parameter = CallArguments(tokens, open: name + 1, isDeclaration: true).arguments.first?.inner
+        guard method == "validateValue", isMark(name + 1, "("),
+            let type = (name..<closing(name + 1)).first(where: {
+                isWord($0, "AutoreleasingUnsafeMutablePointer")
+            }), let parameter = CallArguments(tokens, open: name + 1, isDeclaration: true).arguments.first?.inner
         else { return index + 1 }
         let message = "The value is an inout parameter here"
         change(from: type, to: closing(type + 1), "inout AnyObject?", message)
@@ -96,6 +97,16 @@ extension PortRules {
                 result = declared
             }
         }
+        // `Book.fetchRequest() as NSFetchRequest<Book>`
+        if isWord(index + 3, "as"), isWord(index + 4, "NSFetchRequest"), tokens.isWord(index + 6) {
+            result = tokens[index + 6].text
+            if declarations.objectClasses.contains(result) {
+                result = "NSManagedObject"
+                change(
+                    from: index + 6, to: index + 6, result, "During a migration every object is a plain NSManagedObject"
+                )
+            }
+        }
         change(
             from: index - 2, to: index + 2, "NSFetchRequest<\(result)>(entityName: \"\(name)\")",
             "Linux has no generated fetchRequest(): the entity by its name")
@@ -106,7 +117,9 @@ extension PortRules {
     mutating func untypedRequest(at index: Int) {
         let isVariable = isMark(index - 1, "=") && (isWord(index - 3, "let") || isWord(index - 3, "var"))
         let isArgument = isMark(index - 1, ":") || isMark(index - 1, "(")
-        guard isVariable || isArgument && ["fetch", "count", "execute"].contains(enclosingCall(index) ?? "") else { return }
+        guard isVariable || isArgument && ["fetch", "count", "execute"].contains(enclosingCall(index) ?? "") else {
+            return
+        }
         change(from: index, to: index, "NSFetchRequest<NSManagedObject>", "A fetch request has the type of its results")
     }
 }

@@ -62,13 +62,27 @@ extension PortRules {
             note(.change, tokens[index], replacement: "", "A String is a collection of characters itself")
             return edit(tokens[index - 1].range.lowerBound..<tokens[index].range.upperBound, "")
         }
-        let isType = name.first?.isUppercase == true || name.hasPrefix("__")
         if let found = RenamedCall.properties[name]?.first {
+            let isType = found.newName.hasPrefix("#") || found.newName.first?.isUppercase == true
             guard isType != isMember, isSwift2 || !found.isSwift2 else { return }
             change(from: index, to: index, found.reference, message)
-        } else if isMember, isMark(index + 1, "{"), let found = RenamedCall.byName[name]?.first(where: { $0.labels == [""] }) {
+        } else if isMember, isMark(index + 1, "{"),
+            let found = RenamedCall.byName[name]?.first(where: { $0.labels == [""] })
+        {
             change(from: index, to: index, found.newName, message)
         }
+    }
+
+    /// Replaces the statement `count++` or `count--`.
+    mutating func increment(at index: Int) -> Int {
+        let sign = tokens[index].text
+        guard sign == "+" || sign == "-", isMark(index + 1, sign), index + 2 < tokens.count,
+            tokens[index + 1].range.lowerBound == tokens[index].range.upperBound,
+            tokens[index].range.lowerBound == tokens[index - 1].range.upperBound, tokens.isWord(index - 1),
+            tokens[index + 2].isFirstOnLine || isMark(index + 2, "}") || isMark(index + 2, ";")
+        else { return index + 1 }
+        change(from: index, to: index + 1, " \(sign)= 1", "Swift 3 has no \(sign)\(sign)")
+        return index + 2
     }
 
     // MARK: - Swift 2
@@ -128,7 +142,9 @@ extension PortRules {
         guard let first = list.arguments.first, let colon = first.colon, colon == first.start + 1,
             !isWord(first.start, "_")
         else { return }
-        note(.change, tokens[first.start], replacement: "_ \(tokens[first.start].text)", "Swift 2 gave a first parameter no label")
+        note(
+            .change, tokens[first.start], replacement: "_ \(tokens[first.start].text)",
+            "Swift 2 gave a first parameter no label")
         let start = tokens[first.start].range.lowerBound
         edit(start..<start, "_ ")
     }
@@ -138,7 +154,7 @@ extension PortRules {
         let name = tokens[index].text
         let before = index > 1 ? tokens[index - 2] : nil
         let isImplicit = before.map { "(,:=[?".contains($0.text) || ["case", "return"].contains($0.text) } == true
-        guard isImplicit, !declarations.names.contains(name), !declarations.declares(name) else { return }
+        guard isImplicit, !names.contains(name), !declarations.declares(name) else { return }
         // Of a run of capitals the last begins the next word: `URLPath` becomes `urlPath`.
         let capitals = name.prefix { $0.isUppercase }.count
         let count = capitals == name.count ? capitals : max(1, capitals - 1)

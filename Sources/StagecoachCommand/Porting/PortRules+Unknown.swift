@@ -1,7 +1,7 @@
 extension PortRules {
     /// Reports a name that neither the sources nor Linux nor Stagecoach declare.
     mutating func unknownName(at index: Int) {
-        guard let unknown = UnknownName(tokens, index, declarations) else { return }
+        guard let unknown = UnknownName(tokens, index, declarations, names, variables) else { return }
         let name = tokens[index].text
         switch unknown {
         case .member:
@@ -30,23 +30,38 @@ enum UnknownName {
     ]
 
     /// Returns what a word is if nobody declares it; nil if somebody does, or if no rule can tell.
-    init?(_ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations) {
+    ///
+    /// - Parameter names: the names that the source declares or sees.
+    init?(
+        _ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations, _ names: SourceNames,
+        _ variables: VariableTypes
+    ) {
         let name = tokens[index].text
+        let isMember = tokens.isMark(index - 1, ".")
+        let receiver = isMember ? variables.receiver(tokens, index) : nil
+        let members = receiver.flatMap { PortTable.knownMembers[$0] }
+        // `log` is a function.
+        let isKnown =
+            (members ?? PortTable.knownNames).contains(name)
+            && (isMember || name != "log" || !tokens.isMark(index + 1, "."))
         guard tokens[index].kind == .word, let first = name.first, first != "$", first != "_",
-            !PortTable.knownNames.contains(name), !declarations.names.contains(name), !declarations.declares(name),
+            !isKnown, members == nil ? !names.contains(name) : !declarations.declaresMember(name, of: receiver ?? ""),
+            !declarations.declares(name),
             !PortTable.knownTypes.contains(name), !Self.isCondition(tokens, index),
-            PlatformPart.used(tokens, at: tokens.isMark(index - 1, ".") ? index - 1 : index) == nil
+            PlatformPart.used(tokens, at: isMember ? index - 1 : index) == nil
         else { return nil }
-        if tokens.isMark(index - 1, ".") {
+        if isMember {
             guard !tokens.isMark(index - 2, "."), !["self", "Type", "init", "Protocol"].contains(name),
-                !Self.isPartOfImport(tokens, index), Self.isKnownRoot(tokens, index, declarations)
+                !Self.isPartOfImport(tokens, index), Self.isKnownRoot(tokens, index, declarations, names)
             else { return nil }
             self = .member
         } else if name.isConstantOfApple {
             self = .constant
         } else {
             guard first.isLowercase, !Self.keywords.contains(name), !tokens.isMark(index + 1, ":") else { return nil }
-            if index > 0, ["func", "import", "case", "let", "var", "class"].contains(tokens[index - 1].text) { return nil }
+            if index > 0, ["func", "import", "case", "let", "var", "class"].contains(tokens[index - 1].text) {
+                return nil
+            }
             if tokens.isMark(index + 1, "(") {
                 self = .function
             } else if tokens.isMark(index + 1, ".") || tokens.isMark(index + 1, "?") && tokens.isMark(index + 2, ".") {
@@ -69,14 +84,16 @@ enum UnknownName {
     }
 
     /// Tells whether the first name of `a.b(c).d` is known: members of a stub are not looked at.
-    private static func isKnownRoot(_ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations) -> Bool {
+    private static func isKnownRoot(
+        _ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations, _ names: SourceNames
+    ) -> Bool {
         guard let root = root(tokens, index) else { return true }
         let name = tokens[root].text
         guard tokens[root].kind == .word, !keywords.contains(name) else { return true }
         if name.first?.isUppercase == true || name.isConstantOfApple {
             return declarations.declares(name) || PortTable.isKnown(name)
         }
-        return declarations.names.contains(name) || PortTable.knownNames.contains(name)
+        return names.contains(name) || PortTable.knownNames.contains(name)
     }
 
     /// Returns the token with which a chain of members begins; nil for a member like `.name` without a base.
@@ -105,7 +122,7 @@ extension String {
         let letters = Array(unicodeScalars.prefix(3))
         guard letters.count == 3 else { return false }
         let isUpper = { (scalar: Unicode.Scalar) in ("A"..."Z").contains(scalar) }
-        if letters[0] == "k" { return isUpper(letters[1]) && isUpper(letters[2]) }
+        if letters[0] == "k" { return isUpper(letters[1]) }
         let endings = ["Key", "Domain", "Error", "Type", "Option", "Policy", "Notification", "Name", "Attribute"]
         return letters[0] == "N" && letters[1] == "S" && isUpper(letters[2]) && endings.contains { hasSuffix($0) }
     }

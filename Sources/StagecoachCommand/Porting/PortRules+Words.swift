@@ -25,9 +25,12 @@ extension PortRules {
         case "as" where index + 2 < tokens.count: cast(at: index)
         case "CVarArg": listOfArguments(at: index)
         case "NSObject", "AnyObject": namedObject(at: index)
+        case "var", "let": sharedVariable(at: index)
         case "super": if let next = absentSuperCall(at: index) { return next }
         case "optional" where isWord(index + 1, "func") || isWord(index + 1, "var"):
-            note(.manual, token, replacement: "", "Linux has no optional requirements: give the protocol an extension with a default")
+            note(
+                .manual, token, replacement: "",
+                "Linux has no optional requirements: give the protocol an extension with a default")
             edit(token.range.lowerBound..<tokens[index + 1].range.lowerBound, "")
         case "override": return overriddenInit(at: index)
         case "class" where !isMember && index + 1 < tokens.count && tokens[index + 1].kind == .word:
@@ -46,7 +49,9 @@ extension PortRules {
     /// Reports the use of a part that only Apple's systems have.
     private mutating func platformPart(at index: Int) {
         let first = isMark(index - 1, ".") ? index - 1 : index
-        guard let found = PlatformPart.used(tokens, at: first), !declarations.declares(tokens[index].text) else { return }
+        guard let found = PlatformPart.used(tokens, at: first), !declarations.declares(tokens[index].text) else {
+            return
+        }
         let part = PlatformPart.all[found]
         if let kind = part.kind { note(kind, tokens[index], part.message) }
     }

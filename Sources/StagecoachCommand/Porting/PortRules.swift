@@ -5,10 +5,14 @@ struct PortRules {
     let bytes: [UInt8]
     let tokens: [SwiftToken]
     let declarations: SourceDeclarations
+    /// The names that this source declares or sees.
+    let names: SourceNames
     /// The bodies of this source's types and extensions, in tokens.
     let bodies: [(type: String, body: Range<Int>)]
     /// The names of this source's variables, and the type that their declarations show.
     let variables: VariableTypes
+    /// The number of braces that are open at each token.
+    private let depths: [Int]
     private(set) var findings: [PortFinding] = []
     private(set) var edits: [(range: Range<Int>, replacement: String)] = []
     var importsStagecoach = false
@@ -21,9 +25,16 @@ struct PortRules {
         bytes = Array(source.utf8)
         tokens = reader.tokens
         self.declarations = declarations
+        names = declarations.names[file] ?? SourceNames(tokens)
         let types = reader.types.filter { !$0.isExtension } + reader.types.filter(\.isExtension)
         bodies = types.map { ($0.name, $0.body) }
         variables = VariableTypes(reader.tokens)
+        var depth = 0
+        depths = reader.tokens.map { token in
+            if token.isMark("{") { depth += 1 }
+            if token.isMark("}") { depth -= 1 }
+            return depth
+        }
         isSwift2 = reader.tokens.contains { PortTable.has($0.text, in: "swift2") }
     }
 
@@ -47,6 +58,7 @@ struct PortRules {
         case .attribute: return attribute(at: index)
         case .directive: return directive(at: index)
         case .word: return token.isWord("import") ? importStatement(at: index) ?? word(at: index) : word(at: index)
+        case .mark: return increment(at: index)
         default: return index + 1
         }
     }
@@ -99,6 +111,9 @@ struct PortRules {
     /// Returns the index of the parenthesis that closes the one at an index; the last token if none does.
     func closing(_ index: Int) -> Int { min(tokens.closing(index), tokens.count - 1) }
 
+    /// Tells whether a token is outside of all braces.
+    func isGlobal(_ index: Int) -> Bool { depths[index] == 0 }
+
     /// Returns the innermost type whose body holds a token; nil outside of all.
     func enclosingType(_ index: Int) -> String? {
         bodies.filter { $0.body.contains(index) }.min { $0.body.count < $1.body.count }?.type
@@ -116,58 +131,5 @@ struct PortRules {
             if tokens[position].isMark("("), name.kind == .word, !name.isWord("as") { return name.text }
         }
         return nil
-    }
-}
-
-/// The types that a source's declarations and casts give its variables, by name: the last one found.
-struct VariableTypes {
-    private(set) var types: [String: String] = [:]
-    /// The variables that are asked for values by key.
-    private(set) var asked: Set<String> = []
-    /// True if the elements of a collection are asked for values by key.
-    private(set) var asksElements = false
-
-    /// True if a variable or parameter of type NSObject or AnyObject is asked for values by key.
-    var asksObjects: Bool { asked.contains { types[$0] == "NSObject" || types[$0] == "AnyObject" } }
-
-    init(_ tokens: [SwiftToken]) {
-        var elements: Set<String> = ["$0", "$1"]
-        for index in tokens.indices {
-            let token = tokens[index]
-            guard token.kind == .word else { continue }
-            if token.isWord("for"), tokens.isWord(index + 2, "in") { elements.insert(tokens[index + 1].text) }
-            if tokens.isMark(index + 1, ":"), tokens.isWord(index + 2) { types[token.text] = tokens[index + 2].text }
-            if token.isWord("as"), let name = Self.assigned(tokens, index) {
-                let type = index + (index + 1 < tokens.count && tokens[index + 1].kind == .mark ? 2 : 1)
-                if type < tokens.count { types[name] = tokens[type].text }
-            }
-            if Self.asksByKey(tokens, index + 1) { asked.insert(token.text) }
-        }
-        asksElements = !elements.isDisjoint(with: asked)
-    }
-
-    /// Returns the variable that the statement with a cast declares: `a` of `let a = b as? C`.
-    static func assigned(_ tokens: [SwiftToken], _ index: Int) -> String? {
-        var position = index
-        while position > 1, tokens[position].line == tokens[index].line {
-            if tokens[position].isMark("="), tokens[position - 1].kind == .word { return tokens[position - 1].text }
-            position -= 1
-        }
-        return nil
-    }
-
-    /// Tells whether `.value(forKey:` or a call like it stands at an index, after marks of optional chaining.
-    static func asksByKey(_ tokens: [SwiftToken], _ index: Int) -> Bool {
-        var position = index
-        while tokens.isMark(position, "?") || tokens.isMark(position, "!") { position += 1 }
-        guard position + 3 < tokens.count, tokens.isMark(position, "."), tokens.isMark(position + 2, "(") else {
-            return false
-        }
-        switch tokens[position + 1].text {
-        case "value", "primitiveValue", "mutableSetValue", "mutableOrderedSetValue":
-            return tokens.isWord(position + 3, "forKey") || tokens.isWord(position + 3, "forKeyPath")
-        case "setValue", "setPrimitiveValue", "valueForKey", "valueForKeyPath": return true
-        default: return false
-        }
     }
 }

@@ -11,20 +11,18 @@ extension PortStubs {
     private static func stub(_ type: MissingType) -> String {
         let place = "/// First used in \(type.file), line \(type.line).\n"
         switch type.kind {
-        case .policy: return place + "class \(type.name): NSEntityMigrationPolicy {}\n"
+        case .policy:
+            let members = type.overridden.sorted { $0.key < $1.key }.map {
+                "    \($0.value) { stop(\"\(type.name).\($0.key)\") }\n"
+            }
+            return place
+                + "class \(type.name): NSEntityMigrationPolicy {\(members.isEmpty ? "" : "\n")\(members.joined())}\n"
         case .protocol: return place + "protocol \(type.name) {}\n"
         case .function: return calls(type, place) { "func \(type.name)\($0)" }
         case .variable: return place + "let \(type.name) = \(isLog(type) ? "MessageLog" : "Missing")()\n"
         case .constant: return place + "let \(type.name) = \"\(type.name)\"\n"
         case .member:
-            return type.receivers.sorted().map { receiver in
-                let body =
-                    type.initialisers.isEmpty
-                    ? "    var \(type.name): Missing { stop(\"\(receiver).\(type.name)\") }\n"
-                        + "    static var \(type.name): Missing { stop(\"\(receiver).\(type.name)\") }\n"
-                    : calls(type, "") { "    func \(type.name)\($0)" }
-                return place + "extension \(receiver) {\n\(body)}\n"
-            }.joined()
+            return type.receivers.sorted().map { place + "extension \($0) {\n\(added(type, to: $0))}\n" }.joined()
         case .object:
             return place + """
                 @dynamicMemberLookup
@@ -45,43 +43,57 @@ extension PortStubs {
             }
             let list = (0..<type.arguments).map { "T\($0)" }.joined(separator: ", ")
             let head = type.name + (list.isEmpty ? "" : "<\(list)>")
-            return place + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding") {\n\(body)}\n"
+            return place
+                + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding") {\n\(body)}\n"
         }
     }
 
     private static func isLog(_ type: MissingType) -> Bool { type.name.lowercased().contains("log") }
 
-    /// Returns a function for each list of labels, with a result of any type and with none. A message of the app's log goes to
-    /// standard error: it decides nothing.
+    /// Returns a member that an extension of the app adds to a known type.
+    private static func added(_ type: MissingType, to receiver: String) -> String {
+        let end = "stop(\"\(receiver).\(type.name)\")"
+        if receiver == "NSNotification.Name" { return "    static let \(type.name) = Self(\"\(type.name)\")\n" }
+        if type.isAssigned {
+            return "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
+        }
+        guard type.initialisers.isEmpty else { return calls(type, "") { "    func \(type.name)\($0)" } }
+        return ["", "static "].map { "    \($0)var \(type.name): Missing { \(end) }\n" }.joined()
+    }
+
+    /// Returns functions for each list of labels, with a result of any type. A message of the app's log goes to standard error:
+    /// it decides nothing.
     private static func calls(_ type: MissingType, _ place: String, _ head: (String) -> String) -> String {
         type.initialisers.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, isOptional in
             let values = labels.indices.map { "a\($0) ?? \"nil\"" }.joined(separator: ", ")
-            let body = isLog(type) ? "NSLog(\"%@\", \"\\([\(values)] as [Any])\")" : "stop(\"\(type.name)\")"
-            let result = "stop(\"\(type.name)\")"
+            let end = "stop(\"\(type.name)\")"
+            let log = "NSLog(\"%@\", \"\\([\(values)] as [Any])\")\n    return Missing()"
             let list = "(\(parameters(labels)))"
-            return place + head(list) + " { \(body) }\n"
-                + (isOptional ? head(list) + " -> Missing? { \(result) }\n" : "")
-                + head("<Value>\(list) -> Value") + " { \(result) }\n"
+            return place + "@discardableResult\n" + head("\(list) -> Missing\(isOptional ? "?" : "")")
+                + " { \(isLog(type) ? log : end) }\n" + head("<Value>\(list) -> Value") + " { \(end) }\n"
         }.joined()
     }
 
     /// Returns the members of a stub: initialisers with the labels that sources use, and any member by its name.
-    private static func members(_ name: String, _ initialisers: [[String]: Bool], indent: String, isPlain: Bool = false) -> String {
+    private static func members(_ name: String, _ initialisers: [[String]: Bool], indent: String, isPlain: Bool = false)
+        -> String
+    {
         let coding = [
             "static var supportsSecureCoding: Bool { true }",
             "required init?(coder: NSCoder) { stop(\"\(name)\") }",
             "func encode(with coder: NSCoder) { stop(\"\(name)\") }",
         ]
-        var lines = (isPlain ? [] : coding) + [
-            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
-            "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
-            "subscript(dynamicMember member: String) -> Missing {",
-            "    get { stop(\"\(name).\" + member) }",
-            "    set { stop(\"\(name).\" + member) }", "}",
-            "subscript<Value>(dynamicMember member: String) -> Value {",
-            "    get { stop(\"\(name).\" + member) }",
-            "    set { stop(\"\(name).\" + member) }", "}",
-        ]
+        var lines =
+            (isPlain ? [] : coding) + [
+                "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+                "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
+                "subscript(dynamicMember member: String) -> Missing {",
+                "    get { stop(\"\(name).\" + member) }",
+                "    set { stop(\"\(name).\" + member) }", "}",
+                "subscript<Value>(dynamicMember member: String) -> Value {",
+                "    get { stop(\"\(name).\" + member) }",
+                "    set { stop(\"\(name).\" + member) }", "}",
+            ]
         for (labels, isOptional) in initialisers.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
         where labels != ["coder"] {
             let head = labels.isEmpty && !isOptional && !isPlain ? "override init()" : "init\(isOptional ? "?" : "")"

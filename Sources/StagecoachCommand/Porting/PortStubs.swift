@@ -24,6 +24,10 @@ struct MissingType: Encodable {
     fileprivate(set) var kind = Kind.other
     /// The labels of each call of an initialiser; true if its result is optional somewhere.
     fileprivate(set) var initialisers: [[String]: Bool] = [:]
+    /// True for a member that some source sets.
+    fileprivate(set) var isAssigned = false
+    /// The overridden methods and properties of its subclasses, as they declare them.
+    fileprivate(set) var overridden: [String: String] = [:]
     /// True if a finding names each use.
     fileprivate(set) var isFound = false
     /// The types to which the app adds a member.
@@ -42,8 +46,11 @@ struct MissingType: Encodable {
 ///
 /// A stub has every member. Whoever calls one ends the process with its name: nothing is migrated by a stub.
 struct PortStubs {
-    private let declarations: SourceDeclarations
+    let declarations: SourceDeclarations
     private(set) var missing: [String: MissingType] = [:]
+    /// The variables of the source that is read.
+    private var variables = VariableTypes([])
+    private var names = SourceNames([])
     /// The places in `PlatformPart.all` of the parts that sources use.
     private(set) var parts: Set<Int> = []
 
@@ -56,6 +63,8 @@ struct PortStubs {
             for token in SwiftLexer.tokens(of: source.source) where lines[token.text] == nil {
                 lines[token.text] = token.line
             }
+            variables = VariableTypes(ported)
+            names = (declarations.names[source.file] ?? SourceNames([])).adding(SourceNames(ported).names)
             for index in ported.indices { examine(ported, index, source.file, lines) }
         }
     }
@@ -69,7 +78,9 @@ struct PortStubs {
             return
         }
         guard token.kind == .word else { return }
-        if let unknown = UnknownName(tokens, index, declarations) { return add(unknown, tokens, index, file, lines) }
+        if let unknown = UnknownName(tokens, index, declarations, names, variables) {
+            return add(unknown, tokens, index, file, lines)
+        }
         guard token.text.first?.isUppercase == true, !PortTable.isKnown(token.text),
             !declarations.declares(token.text), !Self.isSkipped(tokens, index)
         else { return }
@@ -83,6 +94,7 @@ struct PortStubs {
         if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
         if found.kind == .other { found.kind = kind(tokens, index) }
+        if found.kind == .policy { found.addOverrides(tokens, index) }
         missing[token.text] = found
     }
 
@@ -105,7 +117,8 @@ struct PortStubs {
         var found = missing[name] ?? MissingType(name: name, file: file, line: lines[name] ?? tokens[index].line)
         switch unknown {
         case .member:
-            guard let type = receiver(tokens, index) else { return }
+            guard let type = variables.receiver(tokens, index) else { return }
+            found.isAssigned = found.isAssigned || tokens.isMark(index + 1, "=") && !tokens.isMark(index + 2, "=")
             found.receivers.insert(type)
             found.kind = .member
         case .function: found.kind = .function
@@ -115,23 +128,6 @@ struct PortStubs {
         found.isFound = true
         if tokens.isMark(index + 1, "(") { MissingType.add(tokens, index, to: &found.initialisers) }
         missing[name] = found
-    }
-
-    /// Returns the type that has the member at an index, if a declaration shows it.
-    private func receiver(_ tokens: [SwiftToken], _ index: Int) -> String? {
-        let properties = [
-            "destinationContext": "NSManagedObjectContext", "sourceContext": "NSManagedObjectContext",
-            "managedObjectContext": "NSManagedObjectContext", "entity": "NSEntityDescription",
-            "persistentStoreCoordinator": "NSPersistentStoreCoordinator", "standard": "UserDefaults",
-        ]
-        var base = index - 2
-        while tokens.isMark(base, "?") || tokens.isMark(base, "!") { base -= 1 }
-        guard tokens.isWord(base) else { return nil }
-        let name = tokens[base].text
-        let type =
-            tokens.isMark(base - 1, ".")
-            ? properties[name] : PortTable.knownTypes.contains(name) ? name : VariableTypes(tokens).types[name]
-        return type.flatMap { PortTable.knownTypes.contains($0) || declarations.declares($0) ? $0 : nil }
     }
 
     private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
@@ -185,6 +181,24 @@ struct PortStubs {
 }
 
 extension MissingType {
+    /// Adds what the class with this superclass overrides, other than the methods of policies.
+    fileprivate mutating func addOverrides(_ tokens: [SwiftToken], _ index: Int) {
+        guard let open = tokens[index...].firstIndex(where: { $0.isMark("{") }) else { return }
+        for position in open..<tokens.closing(open) where tokens.isWord(position, "override") {
+            guard
+                let start = (position..<position + 4).first(where: {
+                    tokens.isWord($0, "func") || tokens.isWord($0, "var")
+                }),
+                tokens.isWord(start + 1), let body = tokens[start...].firstIndex(where: { $0.isMark("{") })
+            else { continue }
+            let list = CallArguments(tokens, open: start + 2, isDeclaration: true)
+            let name = tokens[start + 1].text
+            let isOwn =
+                tokens.isWord(start, "var") ? name == "description" : PolicyMethod.isPolicyMethod(name, list.labels)
+            if !isOwn { overridden[name] = tokens[start..<body].map(\.text).joined(separator: " ") }
+        }
+    }
+
     fileprivate mutating func add(member tokens: [SwiftToken], at index: Int) {
         guard tokens.isWord(index + 2), index + 3 < tokens.count else { return }
         let (name, next) = (tokens[index + 2].text, tokens[index + 3])

@@ -17,6 +17,10 @@ enum PortTable {
     /// The names of members, functions and constants that Linux and Stagecoach have.
     static let knownNames = Set(lines(PackageResources.known_names_txt).joined()).union(PlatformPart.names)
 
+    /// The members of the types that policies use most, by type.
+    static let knownMembers: [String: Set<String>] = lines(PackageResources.known_members_txt)
+        .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()).union(words["partMembers", default: []]) }
+
     /// The lists of `words.txt`, by name.
     static let words: [String: Set<String>] = lines(PackageResources.words_txt)
         .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()) }

@@ -13,8 +13,8 @@ struct SourceDeclarations {
     /// The names of all types and of all methods of types.
     private let typeNames: Set<String>
     private let methodNames: Set<String>
-    /// The names of variables, parameters, functions, cases and labels.
-    let names: Set<String>
+    /// The names that each source declares or sees, by file.
+    let names: [String: SourceNames]
 
     static let objectRoots: Set<String> = ["NSManagedObject", "ManagedObject"]
     static let policyRoots: Set<String> = ["NSEntityMigrationPolicy", "EntityMigrationPolicy"]
@@ -38,13 +38,23 @@ struct SourceDeclarations {
         }
         self.properties = properties
         typeNames = Set(readers.flatMap(\.typeNames))
-        names = SourceNames(readers.map(\.tokens)).names
+        let names = readers.map { ($0.file, SourceNames($0.tokens)) }
+        let shared = names.reduce(into: Set<String>()) { $0.formUnion($1.1.shared) }
+        self.names = Dictionary(names.map { ($0, $1.adding(shared)) }, uniquingKeysWith: { first, _ in first })
         methodNames = Set(types.flatMap(\.methods).map(\.name))
     }
 
     func declares(_ type: String) -> Bool { typeNames.contains(type) }
 
     func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
+
+    /// Tells whether an extension of a type, or of a protocol, declares a member.
+    func declaresMember(_ name: String, of type: String) -> Bool {
+        extensions.contains { group in
+            (group.name == type || group.name == "NSObject" || !PortTable.knownTypes.contains(group.name))
+                && (group.methods.contains { $0.name == name } || group.properties.contains { $0.name == name })
+        }
+    }
 
     /// Tells whether a type declares a property of a name.
     func declaresProperty(_ name: String) -> Bool { properties.values.contains { $0[name] != nil } }

@@ -1,10 +1,54 @@
-/// The names that ported sources declare: variables, parameters, functions, cases and labels.
+/// The names that a source declares: variables, parameters, functions, cases and labels.
 ///
 /// It takes rather too many names for declared than too few: a name that only looks unknown would be a false finding.
 struct SourceNames {
+    /// All names, also those of local variables.
     private(set) var names: Set<String> = []
+    /// The names that other sources see.
+    private(set) var shared: Set<String> = []
 
-    init(_ sources: [[SwiftToken]]) { for tokens in sources { read(tokens) } }
+    init(_ tokens: [SwiftToken]) {
+        read(tokens)
+        readShared(tokens)
+    }
+
+    func contains(_ name: String) -> Bool { names.contains(name) }
+
+    /// Adds the names that other sources share.
+    func adding(_ shared: Set<String>) -> SourceNames {
+        var all = self
+        all.names.formUnion(shared)
+        return all
+    }
+
+    /// Reads the declarations outside of functions that are not private.
+    private mutating func readShared(_ tokens: [SwiftToken]) {
+        let types: Set<String> = ["class", "struct", "enum", "extension", "protocol", "actor"]
+        // For each open brace, true if it is that of a type.
+        var braces: [Bool] = []
+        var isType = false
+        for index in tokens.indices {
+            let token = tokens[index]
+            if token.kind == .word, types.contains(token.text), tokens.isWord(index + 1),
+                !tokens.isWord(index + 1, "func")
+            {
+                isType = true
+            }
+            if token.isMark("{") {
+                braces.append(isType)
+                isType = false
+            } else if token.isMark("}") {
+                _ = braces.popLast()
+            } else if braces.allSatisfy({ $0 }), ["let", "var", "func", "case", ","].contains(token.text),
+                tokens.isWord(index + 1)
+            {
+                let modifiers = tokens[..<index].suffix(3).filter { $0.line == token.line }
+                if !modifiers.contains(where: { $0.isWord("private") || $0.isWord("fileprivate") }) {
+                    shared.insert(tokens[index + 1].text)
+                }
+            }
+        }
+    }
 
     private mutating func read(_ tokens: [SwiftToken]) {
         let before: Set<String> = ["let", "var", "func", "case", "for", "weak", "unowned", "inout"]
@@ -13,7 +57,9 @@ struct SourceNames {
             let token = tokens[index]
             if token.isFirstOnLine { isCase = token.isWord("case") || token.isWord("indirect") }
             if token.isWord("in") { readParameters(tokens, before: index) }
-            if ["let", "var", "for"].contains(token.text), tokens.isMark(index + 1, "(") { readPattern(tokens, index + 1) }
+            if ["let", "var", "for"].contains(token.text), tokens.isMark(index + 1, "(") {
+                readPattern(tokens, index + 1)
+            }
             guard index > 0, !tokens[index - 1].isMark(".") else { continue }
             let last = tokens[index - 1]
             let isLabel = tokens.isMark(index + 1, ":") && (last.kind == .word || "(,{[".contains(last.text))

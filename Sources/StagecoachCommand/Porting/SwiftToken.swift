@@ -103,6 +103,10 @@ struct SwiftLexer {
             case UInt8(ascii: "#"): directive()
             case UInt8(ascii: "@") where byte(1).map(SwiftLexer.isNameStart) == true:
                 take(.attribute) { $0.passSignAndName() }
+            // A character of C: `'}'` opens and closes nothing.
+            case UInt8(ascii: "'") where byte(2) == UInt8(ascii: "'"): take(.string) { for _ in 0..<3 { $0.advance() } }
+            case UInt8(ascii: "'") where byte(1) == UInt8(ascii: "\\") && byte(3) == UInt8(ascii: "'"):
+                take(.string) { for _ in 0..<4 { $0.advance() } }
             case UInt8(ascii: "`"):
                 take(.word) {
                     $0.passSignAndName()
@@ -208,7 +212,9 @@ struct SwiftLexer {
                 if byte() == UInt8(ascii: "(") {
                     if isOutermost { interpolations.append((position, line, lineStart)) }
                     passInterpolation()
-                } else if byte() != nil { advance() }
+                } else if byte() != nil {
+                    advance()
+                }
             } else if next == quote, isEnd(isMultiline, hashes) {
                 for _ in 0..<((isMultiline ? 3 : 1) + hashes) { advance() }
                 return

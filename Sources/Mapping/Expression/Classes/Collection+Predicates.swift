@@ -51,6 +51,20 @@ extension NSOrderedSet {
     }
 }
 
+extension NSMutableOrderedSet {
+    /// Keeps the members for which a predicate holds.
+    public func filter(using predicate: FormatPredicate) {
+        removeObjects(in: array.filter { !predicate.evaluate(with: $0) })
+    }
+
+    /// Sorts in place; equal members keep their order.
+    public func sort(using sortDescriptors: [KeySortDescriptor]) {
+        let sorted = sortedArray(using: sortDescriptors)
+        removeAllObjects()
+        addObjects(from: sorted)
+    }
+}
+
 extension Sequence {
     /// Returns the elements sorted by the first descriptor, ties by the next one, and so on. Equal elements keep their order.
     public func sorted(using sortDescriptors: [KeySortDescriptor]) -> [Element] {
