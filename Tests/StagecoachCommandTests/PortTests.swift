@@ -82,7 +82,48 @@ struct PortTests {
             ),
             ("a.valueForKey(\"b\")?.lowercaseString", "a.value(forKey: \"b\")?.lowercased()"),
             ("let r = NSFetchRequest(entityName: e)", "let r = NSFetchRequest<NSManagedObject>(entityName: e)"),
-            ("@NSManaged func addToBooks(_ b: Book)\n", "// @NSManaged func addToBooks(_ b: Book)\n"),
+            (
+                "@NSManaged func addToBooks(_ b: Book)\n",
+                "func addToBooks(_ b: Book) { mutableSetValue(forKey: \"books\").add(b) }\n"
+            ),
+            (
+                "@objc(removeBooks:)\n@NSManaged public func removeFromBooks(_ v: NSSet)\n",
+                "public func removeFromBooks(_ v: NSSet) { for member in v { mutableSetValue(forKey: \"books\").remove(member) } }\n"
+            ),
+            (
+                "@NSManaged func insertIntoBooks(_ b: Book, at i: Int)\n",
+                "func insertIntoBooks(_ b: Book, at i: Int) { mutableOrderedSetValue(forKey: \"books\").insert(b, at: i) }\n"
+            ),
+            ("@NSManaged func other(_ b: Book)\n", "// @NSManaged func other(_ b: Book)\n"),
+            ("#if canImport(CoreData)\n#endif", "#if canImport(Stagecoach)\n#endif"),
+            ("let a = \"\\(b.valueForKey(\"c\"))\"", "let a = \"\\(b.value(forKey: \"c\"))\""),
+            ("let a = NSBundle.mainBundle()", "let a = Bundle.main"),
+            ("let a = title.characters.count", "let a = title.count"),
+            ("count++\n", "count += 1\n"),
+            (
+                "let r = Book.fetchRequest() as NSFetchRequest<Book>",
+                "let r = NSFetchRequest<NSManagedObject>(entityName: \"Book\") as NSFetchRequest<NSManagedObject>"
+            ),
+            (
+                "let n = try c.count(for: NSFetchRequest(entityName: e))",
+                "let n = try c.count(for: NSFetchRequest<NSManagedObject>(entityName: e))"
+            ),
+            ("struct A { static var b = 0 }", "struct A { static nonisolated(unsafe) var b = 0 }"),
+            (
+                "class Q: NSManagedObject { override func validateValue(_ v: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey k: String) throws { try super.validateValue(v, forKey: k); print(v.pointee) } }",
+                "class Q: NSManagedObject { override func validateValue(_ v: inout AnyObject?, forKey k: String) throws { try super.validateValue(&v, forKey: k); print(v) } }"
+            ),
+            (
+                "class O: NSObject { override func observeValue(forKeyPath k: String?) { super.observeValue(forKeyPath: k) } }",
+                "class O: NSObject { func observeValue(forKeyPath k: String?) { () } }"
+            ),
+            // In a source for Swift 2.
+            ("enum E: ErrorType { case A }", "enum E: Error { case A }"),
+            ("let a: ErrorType; if let b = c, d = e where f { }", "let a: Error; if let b = c, let d = e, f { }"),
+            ("let a: ErrorType; func f(b: Int, c: Int) {}", "let a: Error; func f(_ b: Int, c: Int) {}"),
+            ("let a: ErrorType; f(.UserDomainMask, .URLPath)", "let a: Error; f(.userDomainMask, .urlPath)"),
+            ("let a: ErrorType; let d: [NSObject : AnyObject] = [:]", "let a: Error; let d: [String : Any] = [:]"),
+            ("let a: ErrorType; let d = NSData(contentsOfURL: u)", "let a: Error; let d = (try? Data(contentsOf: u))"),
         ])
     func replacement(_ source: String, _ expected: String) {
         let ported = port(source)
@@ -133,6 +174,20 @@ struct PortTests {
             ("(x as? NSSet)?.value(forKey: k)", "NSSet has no values by key"),
             ("let s: NSArray = x; s.value(forKey: k)", "NSArray has no values by key"),
             ("static func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
+            ("m.observe(\\.migrationProgress) { m, _ in }", "migrationProgressHandler"),
+            (
+                "m.addObserver(self, forKeyPath: \"migrationProgress\", options: .new, context: nil)",
+                "migrationProgressHandler"
+            ),
+            ("func f(n: Notification.Name = .NSManagedObjectContextDidSave) {}", "No context posts notifications here"),
+            ("c.addObserver(self, selector: s, name: n, object: nil)", "Linux has no selectors"),
+            ("let c: NSFetchedResultsController<NSManagedObject>", "Stagecoach has no such class"),
+            ("func f(o: NSManagedObject) { o.trimmed() }", "Nothing on Linux has a member trimmed"),
+            ("func f(o: NSManagedObject) { o.uppercased() }", "Nothing on Linux has a member uppercased"),
+            ("func f() { trackEvent(1) }", "No source declares trackEvent()"),
+            ("func f() { log.debug(\"a\") }", "No source declares log"),
+            ("let a = kUTTypeJPEG", "Linux has no kUTTypeJPEG"),
+            ("protocol P { optional func f() }", "Linux has no optional requirements"),
             ("let a = String(format: f, x as! CVarArg)", "On Linux numbers are CVarArg"),
             (
                 "class P: NSEntityMigrationPolicy { init(a: Int) { self.init() } }",
@@ -150,7 +205,8 @@ struct PortTests {
             "func addObject(_ o: Int) {}", "a.begin(b, manager: c)", "override init(entity e: E) {}",
             "class A { override init() {} }", "set.add(x as AnyObject)", "let a: AnyObject = b", "a ?? []",
             "m.mergePolicy = NSErrorMergePolicy", "request.fetchRequest(1)", "let n = NSNumber(value: 1)",
-            "import FoundationXML",
+            "import FoundationXML", "let n = i + +1",
+            "for (index, part) in \"a\".enumerated() { print(index, part) }", "static let a = 1",
         ] { #expect(port(source).edits.isEmpty, "\(source)") }
     }
 
@@ -193,6 +249,24 @@ struct PortTests {
         #expect(port.registrations.map(\.className) == ["P"])
     }
 
+    @Test("What is only a name of Linux, of Stagecoach or of the sources is no finding")
+    func known() {
+        let source = """
+            import Stagecoach
+            extension NSManagedObject { var title: String? { value(forKey: "title") as? String } }
+            func f(_ o: NSManagedObject, c: NSManagedObjectContext) throws {
+                let (known, isNew) = o.title.map { ($0, true) } ?? ("", false)
+                guard Set([known]).insert("a").inserted, isNew else { return }
+                let texts = ["b"].enumerated().map { index, text in "\\(index)\\(text.uppercased())" }
+                print(texts, o.entity.attributesByName, c.hasChanges, o.objectID.uriRepresentation().absoluteString)
+                os.reduce(into: 0) { $0 += $1 }
+                if case .some(let value) = o.title.flatMap({ Int($0) }) { print(value, log(2.0), pow(2.0, 3.0)) }
+            }
+            let os = [1]
+            """
+        #expect(port(source).findings == [])
+    }
+
     @Test("Every alias of Core Data's names is known, so that no stub hides it")
     func aliases() throws {
         let file = SharedStores.repository.appendingPathComponent("Sources/Stagecoach/Aliases.swift")
@@ -223,6 +297,21 @@ struct PortTests {
                     functions.add("numberOfPhotos:", AlbumPolicy.numberOfPhotos(_:))
                 }
                 """)
+    }
+
+    @Test("Objective-C in other styles: superclasses, categories, blocks, macros, characters, words of Swift")
+    func objectiveCStyles() throws {
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Scans").path)
+        #expect(port.objectiveCPolicies.map(\.className) == ["ScanBasePolicy", "ScanPolicy"])
+        let policy = try #require(port.objectiveCPolicies.last)
+        #expect(policy.file == "ScanPolicy.m" && policy.line == 22)
+        #expect(policy.overridden.map(\.method.name) == ["begin", "createDestinationInstances"])
+        #expect(policy.functions.map(\.selector) == ["class:default:", "trimmed:"])
+        #expect(policy.overridden.last?.source.messages.last?.selector == "postNotificationName:object:")
+        #expect(policy.skeleton.contains("class ScanPolicy: ScanBasePolicy {"))
+        #expect(policy.skeleton.contains("override func trimmed(_ text: String?) -> String?"))
+        #expect(policy.registration.statement.contains("ScanPolicy.`class`(_:default:)"))
     }
 
     @Test("Mapping models tell which functions expressions call, and which no source has")

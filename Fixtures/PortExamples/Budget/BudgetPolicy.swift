@@ -8,7 +8,7 @@ final class BudgetPolicy: AppMigrationPolicy {
         destination.copyValues(from: source, except: ["total"])
         let total: Decimal = source.decimal(forKey: "total") ?? 0
         destination.setValue(NSDecimalNumber(decimal: total), forKey: "total")
-        log.debug("Budget \(source.objectID)", context: "migration")
+        appLog.debug("Budget \(source.objectID)", context: "migration")
         logger.info("done")
         trackEvent("budget", value: 1)
         let rate = exchangeRate(for: "EUR")

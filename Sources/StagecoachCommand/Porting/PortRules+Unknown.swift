@@ -10,6 +10,10 @@ extension PortRules {
                 "Nothing on Linux has a member \(name): use another, or port the extension of the app that declares it")
         case .function: note(.manual, tokens[index], "No source declares \(name)(): port it, or do without")
         case .variable: note(.manual, tokens[index], "No source declares \(name): port it, or do without")
+        case .initialiser:
+            note(
+                .manual, tokens[index],
+                "\(name) has no such initialiser on Linux: use another, or port the extension of the app that declares it")
         case .constant: note(.manual, tokens[index], "Linux has no \(name): write its value, or do without")
         }
     }
@@ -17,7 +21,7 @@ extension PortRules {
 
 /// A name that nobody declares, by its place.
 enum UnknownName {
-    case member, function, variable, constant
+    case member, initialiser, function, variable, constant
 
     private static let keywords: Set<String> = [
         "if", "guard", "while", "switch", "return", "for", "in", "is", "as", "try", "await", "async", "throw", "throws",
@@ -26,7 +30,8 @@ enum UnknownName {
         "fileprivate", "internal", "public", "open", "unowned", "weak", "error", "newValue", "oldValue", "inout",
         "default", "import", "operator", "convenience", "required", "static", "class", "mutating", "lazy", "package",
         "nonisolated", "isolated", "borrowing", "consuming", "each", "repeat", "yield", "indirect", "optional",
-        "break", "continue", "fallthrough", "extension", "struct", "enum", "protocol", "typealias", "rethrows",
+        "break", "continue", "of", "prefix", "postfix", "infix", "precedencegroup", "associatedtype", "unsafe", "safe",
+        "dynamic", "final", "override", "sending", "macro", "then", "discard", "copy", "actor", "line", "file", "function", "fallthrough", "extension", "struct", "enum", "protocol", "typealias", "rethrows",
     ]
 
     /// Returns what a word is if nobody declares it; nil if somebody does, or if no rule can tell.
@@ -37,6 +42,10 @@ enum UnknownName {
         _ variables: VariableTypes
     ) {
         let name = tokens[index].text
+        if Self.isUnknownInitialiser(tokens, index, declarations) {
+            self = .initialiser
+            return
+        }
         let isMember = tokens.isMark(index - 1, ".")
         let receiver = isMember ? variables.receiver(tokens, index) : nil
         let members = receiver.flatMap { PortTable.knownMembers[$0] }
@@ -59,16 +68,28 @@ enum UnknownName {
             self = .constant
         } else {
             guard first.isLowercase, !Self.keywords.contains(name), !tokens.isMark(index + 1, ":") else { return nil }
-            if index > 0, ["func", "import", "case", "let", "var", "class"].contains(tokens[index - 1].text) {
+            if index > 0, ["func", "import", "case", "let", "var", "class", "continue", "break", "operator"].contains(tokens[index - 1].text) {
                 return nil
             }
-            if tokens.isMark(index + 1, "(") {
-                self = .function
-            } else if tokens.isMark(index + 1, ".") || tokens.isMark(index + 1, "?") && tokens.isMark(index + 2, ".") {
-                self = .variable
-            } else {
-                return nil
+            self = tokens.isMark(index + 1, "(") ? .function : .variable
+        }
+    }
+
+    /// Tells whether a call makes a value of a known type with labels that none of its initialisers has.
+    private static func isUnknownInitialiser(
+        _ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations
+    ) -> Bool {
+        guard let known = PortTable.words["init." + tokens[index].text], tokens.isMark(index + 1, "("),
+            !tokens.isMark(index - 1, "."), !declarations.extensions.contains(where: { $0.name == tokens[index].text })
+        else { return false }
+        let labels = CallArguments(tokens, open: index + 1, isDeclaration: false).labels
+        // Arguments with default values may be left out.
+        return !labels.isEmpty && !known.contains { list in
+            var rest = labels[...]
+            for label in list.split(separator: ":") where rest.first == (label == "_" ? "" : String(label)) {
+                rest = rest.dropFirst()
             }
+            return rest.isEmpty
         }
     }
 
@@ -124,6 +145,8 @@ extension String {
         let isUpper = { (scalar: Unicode.Scalar) in ("A"..."Z").contains(scalar) }
         if letters[0] == "k" { return isUpper(letters[1]) }
         let endings = ["Key", "Domain", "Error", "Type", "Option", "Policy", "Notification", "Name", "Attribute"]
+        let isUpperCase = contains("_") && allSatisfy { $0.isUppercase || $0.isNumber || $0 == "_" }
+        if isUpperCase { return true }
         return letters[0] == "N" && letters[1] == "S" && isUpper(letters[2]) && endings.contains { hasSuffix($0) }
     }
 }

@@ -76,6 +76,12 @@ extension PortStubs {
                 break
             }
         }
+        // `== .case` of a stub
+        if tokens.isMark(position + 1, "="), tokens.isMark(position, "=") || tokens.isMark(position, "!"),
+            tokens.isMark(position + 2, "."), tokens.isWord(position + 3)
+        {
+            edits.append((tokens[position + 2].range.lowerBound..<tokens[position + 2].range.lowerBound, "Missing"))
+        }
         return position
     }
 }

@@ -20,7 +20,10 @@ extension PortStubs {
         case .protocol: return place + "protocol \(type.name) {}\n"
         case .function: return calls(type, place) { "func \(type.name)\($0)" }
         case .variable: return place + "let \(type.name) = \(isLog(type) ? "MessageLog" : "Missing")()\n"
-        case .constant: return place + "let \(type.name) = \"\(type.name)\"\n"
+        case .constant:
+            // `CC_SHA256_DIGEST_LENGTH` is a number, `kSecClass` a text.
+            let value = type.name.hasPrefix("k") || type.name.hasPrefix("NS") ? "\"\(type.name)\"" : "0"
+            return place + "let \(type.name) = \(value)\n"
         case .member:
             return type.receivers.sorted().map { place + "extension \($0) {\n\(added(type, to: $0))}\n" }.joined()
         case .object:
@@ -53,6 +56,12 @@ extension PortStubs {
     /// Returns a member that an extension of the app adds to a known type.
     private static func added(_ type: MissingType, to receiver: String) -> String {
         let end = "stop(\"\(receiver).\(type.name)\")"
+        if type.isInitialiser {
+            let isClass = receiver.hasPrefix("NS")
+            return type.initialisers.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { labels, isOptional in
+                "    \(isClass ? "convenience " : "")init\(isOptional ? "?" : "")(\(parameters(labels))) { \(end) }\n"
+            }.joined()
+        }
         if receiver == "NSNotification.Name" { return "    static let \(type.name) = Self(\"\(type.name)\")\n" }
         if type.isAssigned {
             return "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
@@ -85,7 +94,10 @@ extension PortStubs {
         ]
         var lines =
             (isPlain ? [] : coding) + [
-                "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+                "subscript(index: Any?) -> Missing {",
+                "    get { stop(\"\(name)\") }",
+                "    set { stop(\"\(name)\") }", "}",
+            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
                 "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
                 "subscript(dynamicMember member: String) -> Missing {",
                 "    get { stop(\"\(name).\" + member) }",

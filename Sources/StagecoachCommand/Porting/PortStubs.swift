@@ -24,6 +24,8 @@ struct MissingType: Encodable {
     fileprivate(set) var kind = Kind.other
     /// The labels of each call of an initialiser; true if its result is optional somewhere.
     fileprivate(set) var initialisers: [[String]: Bool] = [:]
+    /// True for initialisers that the app adds to a known type.
+    fileprivate(set) var isInitialiser = false
     /// True for a member that some source sets.
     fileprivate(set) var isAssigned = false
     /// The overridden methods and properties of its subclasses, as they declare them.
@@ -94,7 +96,9 @@ struct PortStubs {
         if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
         if found.kind == .other { found.kind = kind(tokens, index) }
-        if found.kind == .policy { found.addOverrides(tokens, index) }
+        if [.policy, .other].contains(found.kind), Self.inheritance(tokens, index)?.place == 0 {
+            found.addOverrides(tokens, index)
+        }
         missing[token.text] = found
     }
 
@@ -113,14 +117,19 @@ struct PortStubs {
     private mutating func add(
         _ unknown: UnknownName, _ tokens: [SwiftToken], _ index: Int, _ file: String, _ lines: [String: Int]
     ) {
-        let name = tokens[index].text
-        var found = missing[name] ?? MissingType(name: name, file: file, line: lines[name] ?? tokens[index].line)
+        let type = tokens[index].text
+        let name = unknown == .initialiser ? type + ".init" : type
+        var found = missing[name] ?? MissingType(name: name, file: file, line: lines[type] ?? tokens[index].line)
         switch unknown {
         case .member:
-            guard let type = variables.receiver(tokens, index) else { return }
+            guard let receiver = variables.receiver(tokens, index) else { return }
             found.isAssigned = found.isAssigned || tokens.isMark(index + 1, "=") && !tokens.isMark(index + 2, "=")
-            found.receivers.insert(type)
+            found.receivers.insert(receiver)
             found.kind = .member
+        case .initialiser:
+            found.receivers = [type]
+            found.kind = .member
+            found.isInitialiser = true
         case .function: found.kind = .function
         case .variable: found.kind = .variable
         case .constant: found.kind = tokens.isMark(index + 1, ".") ? .variable : .constant
@@ -185,6 +194,9 @@ extension MissingType {
     fileprivate mutating func addOverrides(_ tokens: [SwiftToken], _ index: Int) {
         guard let open = tokens[index...].firstIndex(where: { $0.isMark("{") }) else { return }
         for position in open..<tokens.closing(open) where tokens.isWord(position, "override") {
+            let isStatic = (position - 2..<position + 3).contains {
+                tokens.isWord($0, "static") || tokens.isWord($0, "class") && !tokens.isWord($0 + 1, "override")
+            }
             guard
                 let start = (position..<position + 4).first(where: {
                     tokens.isWord($0, "func") || tokens.isWord($0, "var")
@@ -195,7 +207,7 @@ extension MissingType {
             let name = tokens[start + 1].text
             let isOwn =
                 tokens.isWord(start, "var") ? name == "description" : PolicyMethod.isPolicyMethod(name, list.labels)
-            if !isOwn { overridden[name] = tokens[start..<body].map(\.text).joined(separator: " ") }
+            if !isOwn { overridden[name] = (isStatic ? "class " : "") + tokens[start..<body].map(\.text).joined(separator: " ") }
         }
     }
 

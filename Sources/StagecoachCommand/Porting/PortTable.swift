@@ -10,7 +10,7 @@ enum PortTable {
 
     /// Tells whether a name with a capital letter is Linux's or Stagecoach's, as a type or otherwise.
     static func isKnown(_ name: String) -> Bool {
-        knownTypes.contains(name) || knownNames.contains(name) || has(name, in: "typeWords")
+        knownTypes.contains(name) || name.hasPrefix("NS") && knownNames.contains(name) || has(name, in: "typeWords")
             || has(name, in: "presentModules")
     }
 

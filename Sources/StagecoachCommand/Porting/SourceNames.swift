@@ -57,7 +57,10 @@ struct SourceNames {
             let token = tokens[index]
             if token.isFirstOnLine { isCase = token.isWord("case") || token.isWord("indirect") }
             if token.isWord("in") { readParameters(tokens, before: index) }
-            if ["let", "var", "for"].contains(token.text), tokens.isMark(index + 1, "(") {
+            // `let (a, b)`, `case let .name(a, b)`, `set(value)`
+            let isNamed = tokens.isMark(index + 1, ".") && tokens.isMark(index + 3, "(")
+            if ["let", "var"].contains(token.text), isNamed { readPattern(tokens, index + 3) }
+            if ["let", "var", "for", "set", "willSet", "didSet"].contains(token.text), tokens.isMark(index + 1, "(") {
                 readPattern(tokens, index + 1)
             }
             guard index > 0, !tokens[index - 1].isMark(".") else { continue }

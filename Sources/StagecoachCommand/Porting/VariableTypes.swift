@@ -51,6 +51,11 @@ struct VariableTypes {
         guard tokens.isMark(index + 1, "=") else { return nil }
         let line = tokens[(index + 2)...].prefix { $0.line == tokens[index].line }
         if line.contains(where: { $0.isWord("insertNewObject") }) { return "NSManagedObject" }
+        if tokens.isMark(index + 3, "("), let first = line.first, first.text.first?.isUppercase == true,
+            tokens.closing(index + 3) == index + 1 + line.count
+        {
+            return first.text
+        }
         guard let last = line.last, line.allSatisfy({ $0.kind == .word || $0.isMark(".") }) else { return nil }
         return properties[last.text]
     }
