@@ -13,7 +13,8 @@ extension PortRules {
         case .initialiser:
             note(
                 .manual, tokens[index],
-                "\(name) has no such initialiser on Linux: use another, or port the extension of the app that declares it")
+                "\(name) has no such initialiser on Linux: use another, or port the extension of the app that declares it"
+            )
         case .constant: note(.manual, tokens[index], "Linux has no \(name): write its value, or do without")
         }
     }
@@ -31,7 +32,8 @@ enum UnknownName {
         "default", "import", "operator", "convenience", "required", "static", "class", "mutating", "lazy", "package",
         "nonisolated", "isolated", "borrowing", "consuming", "each", "repeat", "yield", "indirect", "optional",
         "break", "continue", "of", "prefix", "postfix", "infix", "precedencegroup", "associatedtype", "unsafe", "safe",
-        "dynamic", "final", "override", "sending", "macro", "then", "discard", "copy", "actor", "line", "file", "function", "fallthrough", "extension", "struct", "enum", "protocol", "typealias", "rethrows",
+        "dynamic", "final", "override", "sending", "macro", "then", "discard", "copy", "actor", "line", "file",
+        "function", "fallthrough", "extension", "struct", "enum", "protocol", "typealias", "rethrows",
     ]
 
     /// Returns what a word is if nobody declares it; nil if somebody does, or if no rule can tell.
@@ -65,10 +67,19 @@ enum UnknownName {
             else { return nil }
             self = .member
         } else if name.isConstantOfApple {
-            self = .constant
+            self = tokens.isMark(index + 1, "(") ? .function : .constant
         } else {
             guard first.isLowercase, !Self.keywords.contains(name), !tokens.isMark(index + 1, ":") else { return nil }
-            if index > 0, ["func", "import", "case", "let", "var", "class", "continue", "break", "operator"].contains(tokens[index - 1].text) {
+            if index > 0,
+                ["func", "import", "case", "let", "var", "class", "continue", "break", "operator"].contains(
+                    tokens[index - 1].text)
+            {
+                return nil
+            }
+            // `forMapping mapping:` names a parameter.
+            if tokens.isWord(index + 1), !["as", "is", "else", "in", "where"].contains(tokens[index + 1].text),
+                !tokens[index + 1].isFirstOnLine
+            {
                 return nil
             }
             self = tokens.isMark(index + 1, "(") ? .function : .variable
@@ -84,13 +95,14 @@ enum UnknownName {
         else { return false }
         let labels = CallArguments(tokens, open: index + 1, isDeclaration: false).labels
         // Arguments with default values may be left out.
-        return !labels.isEmpty && !known.contains { list in
-            var rest = labels[...]
-            for label in list.split(separator: ":") where rest.first == (label == "_" ? "" : String(label)) {
-                rest = rest.dropFirst()
+        return !labels.isEmpty
+            && !known.contains { list in
+                var rest = labels[...]
+                for label in list.split(separator: ":") where rest.first == (label == "_" ? "" : String(label)) {
+                    rest = rest.dropFirst()
+                }
+                return rest.isEmpty
             }
-            return rest.isEmpty
-        }
     }
 
     private static func isPartOfImport(_ tokens: [SwiftToken], _ index: Int) -> Bool {

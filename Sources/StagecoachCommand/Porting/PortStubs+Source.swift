@@ -97,7 +97,7 @@ extension PortStubs {
                 "subscript(index: Any?) -> Missing {",
                 "    get { stop(\"\(name)\") }",
                 "    set { stop(\"\(name)\") }", "}",
-            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+                "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
                 "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
                 "subscript(dynamicMember member: String) -> Missing {",
                 "    get { stop(\"\(name).\" + member) }",

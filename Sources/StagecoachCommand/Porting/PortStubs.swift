@@ -207,7 +207,9 @@ extension MissingType {
             let name = tokens[start + 1].text
             let isOwn =
                 tokens.isWord(start, "var") ? name == "description" : PolicyMethod.isPolicyMethod(name, list.labels)
-            if !isOwn { overridden[name] = (isStatic ? "class " : "") + tokens[start..<body].map(\.text).joined(separator: " ") }
+            if !isOwn {
+                overridden[name] = (isStatic ? "class " : "") + tokens[start..<body].map(\.text).joined(separator: " ")
+            }
         }
     }
 
