@@ -45,6 +45,9 @@ extension PortStubs {
                 body += members("\(type.name).\(name)", initialisers, indent: "        ") + "    }\n"
             }
             let list = (0..<type.arguments).map { "T\($0)" }.joined(separator: ", ")
+            for (member, text) in type.overridden.sorted(by: { $0.key < $1.key }) {
+                body += "    \(text) { stop(\"\(type.name).\(member)\") }\n"
+            }
             let head = type.name + (list.isEmpty ? "" : "<\(list)>")
             return place
                 + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding") {\n\(body)}\n"

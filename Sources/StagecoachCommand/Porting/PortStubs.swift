@@ -207,9 +207,12 @@ extension MissingType {
             let name = tokens[start + 1].text
             let isOwn =
                 tokens.isWord(start, "var") ? name == "description" : PolicyMethod.isPolicyMethod(name, list.labels)
-            if !isOwn {
-                overridden[name] = (isStatic ? "class " : "") + tokens[start..<body].map(\.text).joined(separator: " ")
+            guard !isOwn else { continue }
+            // No space within `->`.
+            let declaration = tokens[start..<body].reduce(into: "") { text, token in
+                text += (text.isEmpty || token.kind == .mark ? "" : " ") + token.text
             }
+            overridden[name] = (isStatic ? "class " : "") + declaration
         }
     }
 
