@@ -88,7 +88,9 @@ extension PersistentStoreCoordinator {
 
     /// Adds the store that a description names: see ``addPersistentStore(ofType:configurationName:at:options:)``.
     ///
-    /// - Parameter block: called with the description before the method returns, with the error if there was one.
+    /// - Parameters:
+    ///   - description: the store, with its options.
+    ///   - block: called with the description before the method returns, with the error if there was one.
     public func addPersistentStore(
         with description: PersistentStoreDescription,
         completionHandler block: @escaping (PersistentStoreDescription, (any Error)?) -> Void

@@ -44,7 +44,10 @@ extension MigrationManager {
     /// ``migrationProgressHandler``. Linux has no key-value observing: this is for `observe(\.migrationProgress)`, and another
     /// property is told of at the same moments.
     ///
-    /// - Parameter options: `new` to get the value, `initial` for a first call at once.
+    /// - Parameters:
+    ///   - keyPath: the property whose value the closure may get.
+    ///   - options: `new` to get the value, `initial` for a first call at once.
+    ///   - changeHandler: called with the manager and the change.
     /// - Returns: the observation, which ends when it is released.
     public func observe<Value>(
         _ keyPath: KeyPath<MigrationManager, Value>, options: NSKeyValueObservingOptions = [],
