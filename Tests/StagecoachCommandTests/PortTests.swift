@@ -41,7 +41,7 @@ struct PortTests {
             ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
             ("let a = NSPredicate(format: f, x as! CVarArg)", "let a = NSPredicate(format: f, x)"),
             ("let a = NSPredicate(format: f, (x as CVarArg), y)", "let a = NSPredicate(format: f, (x), y)"),
-            ("let a: [CVarArg] = [x as CVarArg]", "let a: [Any] = [x as Any]"),
+            ("func f() { let a: [CVarArg] = [x as CVarArg] }", "func f() { let a: [Any] = [x as Any] }"),
             ("(x as AnyObject).value(forKey: k)", "(x as! NSManagedObject).value(forKey: k)"),
             ("(x as? NSObject)?.setValue(1, forKey: k)", "(x as? NSManagedObject)?.setValue(1, forKey: k)"),
             (
@@ -122,7 +122,7 @@ struct PortTests {
             ("let a: ErrorType; if let b = c, d = e where f { }", "let a: Error; if let b = c, let d = e, f { }"),
             ("let a: ErrorType; func f(b: Int, c: Int) {}", "let a: Error; func f(_ b: Int, c: Int) {}"),
             ("let a: ErrorType; f(.UserDomainMask, .URLPath)", "let a: Error; f(.userDomainMask, .urlPath)"),
-            ("let a: ErrorType; let d: [NSObject : AnyObject] = [:]", "let a: Error; let d: [String : Any] = [:]"),
+            ("func f(a: ErrorType) { let d: [NSObject : AnyObject] = [:] }", "func f(_ a: Error) { let d: [String : Any] = [:] }"),
             ("let a: ErrorType; let d = NSData(contentsOfURL: u)", "let a: Error; let d = (try? Data(contentsOf: u))"),
         ])
     func replacement(_ source: String, _ expected: String) {
@@ -138,7 +138,7 @@ struct PortTests {
         let source = """
             // @objc #keyPath(Book.title) import CoreData
             /* nested /* @objc */ import UIKit */
-            let a = "@objc #selector(x) \\(f("import CoreData")) end"
+            let a = "@objc #selector(x) \\(String("import CoreData")) end"
             let b = #"raw " @objc"#
             let c = \"\"\"
                 import CoreData "quoted"
@@ -305,7 +305,7 @@ struct PortTests {
             path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Scans").path)
         #expect(port.objectiveCPolicies.map(\.className) == ["ScanBasePolicy", "ScanPolicy"])
         let policy = try #require(port.objectiveCPolicies.last)
-        #expect(policy.file == "ScanPolicy.m" && policy.line == 22)
+        #expect(policy.file == "ScanPolicy.m" && policy.line == 20)
         #expect(policy.overridden.map(\.method.name) == ["begin", "createDestinationInstances"])
         #expect(policy.functions.map(\.selector) == ["class:default:", "trimmed:"])
         #expect(policy.overridden.last?.source.messages.last?.selector == "postNotificationName:object:")

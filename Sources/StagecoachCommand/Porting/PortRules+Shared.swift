@@ -30,8 +30,10 @@ extension PortRules {
             guard let brace = rest.firstIndex(where: { $0.isMark("{") }) else { return true }
             return assigned.map { $0 < brace } == true
         }
-        return rest.contains { token in
-            token.isWord("Any") || declarations.classes.contains { token.isWord($0.name) }
+        return rest.indices.contains { position in
+            let isClass = isMark(position + 1, "(") && declarations.classes.contains { isWord(position, $0.name) }
+            let isAny = isWord(position, "Any") || isWord(position, "AnyObject") && isSwift2
+            return isClass || isAny && assigned.map { position < $0 } == true
         }
     }
 }
