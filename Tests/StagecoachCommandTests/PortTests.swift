@@ -122,7 +122,10 @@ struct PortTests {
             ("let a: ErrorType; if let b = c, d = e where f { }", "let a: Error; if let b = c, let d = e, f { }"),
             ("let a: ErrorType; func f(b: Int, c: Int) {}", "let a: Error; func f(_ b: Int, c: Int) {}"),
             ("let a: ErrorType; f(.UserDomainMask, .URLPath)", "let a: Error; f(.userDomainMask, .urlPath)"),
-            ("func f(a: ErrorType) { let d: [NSObject : AnyObject] = [:] }", "func f(_ a: Error) { let d: [String : Any] = [:] }"),
+            (
+                "func f(a: ErrorType) { let d: [NSObject : AnyObject] = [:] }",
+                "func f(_ a: Error) { let d: [String : Any] = [:] }"
+            ),
             ("let a: ErrorType; let d = NSData(contentsOfURL: u)", "let a: Error; let d = (try? Data(contentsOf: u))"),
         ])
     func replacement(_ source: String, _ expected: String) {

@@ -79,7 +79,7 @@ extension PortRules {
         guard sign == "+" || sign == "-", isMark(index + 1, sign), index > 0,
             tokens[index + 1].range.lowerBound == tokens[index].range.upperBound,
             tokens[index].range.lowerBound == tokens[index - 1].range.upperBound, tokens.isWord(index - 1),
-            index + 2 == tokens.count || tokens[index + 2].isFirstOnLine || isMark(index + 2, "}") || isMark(index + 2, ";")
+            index + 2 == tokens.count || tokens[index + 2].isFirstOnLine || "};".contains(tokens[index + 2].text)
         else { return index + 1 }
         change(from: index, to: index + 1, " \(sign)= 1", "Swift 3 has no \(sign)\(sign)")
         return index + 2
