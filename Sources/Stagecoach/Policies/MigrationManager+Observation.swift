@@ -6,6 +6,9 @@ public final class NSKeyValueObservation: NSObject {
 
     fileprivate init(_ changed: @escaping (MigrationManager) -> Void) { self.changed = changed }
 
+    /// Makes an observation of nothing.
+    public override init() {}
+
     /// Ends the observation.
     public func invalidate() { changed = nil }
 }
