@@ -51,7 +51,9 @@ enum FuzzSeeds {
         ])
         try put(.metadata, "small", try BinaryPropertyList.encode(metadata))
         try put(.plist, "metadata", try BinaryPropertyList.encode(metadata))
+        let shared = Data(repeating: 7, count: 400)
         let objects: [Any] = [
+            [shared, shared, NSMutableData(data: shared), NSMutableString(string: "m")] as [Any],
             "text", 1.5, [1, "two", [Data([3])]] as [Any], ["k": Date(timeIntervalSinceReferenceDate: 4)],
             Set(["a", "b"]), NSOrderedSet(array: ["z", NSNull()]), NSMutableArray(array: [UUID()]),
             ["d": Decimal(12.75), "u": URL(fileURLWithPath: "/a")] as [String: Any],

@@ -109,6 +109,16 @@ struct LinkStream {
         try further?.forEachLink(mapping, planned, counts: countsMissing, body)
     }
 
+    /// Returns the mappings with which policies associated objects, each with the candidate of its own rows.
+    private func makers(
+        _ indices: [Int], _ candidates: [PlanKeys.Candidate]
+    ) -> [(index: Int, own: PlanKeys.Candidate?)] {
+        guard let further else { return [] }
+        return indices.filter(further.hasObjects).map { maker in
+            (maker, candidates.first { $0.keys.mapping.index == maker })
+        }
+    }
+
     private func forEach(
         _ mapping: PlannedMapping, _ own: DestinationKeys, _ planned: PlannedRelationship, _ argument: SourceArgument,
         _ indices: [Int], countsMissing: Bool, _ body: (Link) throws -> Void
@@ -126,10 +136,7 @@ struct LinkStream {
         var counts = ReferenceCounts()
         let missing = missing
         let further = further
-        // The mappings with which policies associated objects, each with the candidate of its own rows.
-        let makers = (further.map { further in indices.filter(further.hasObjects) } ?? []).map { maker in
-            (index: maker, own: candidates.first { $0.keys.mapping.index == maker })
-        }
+        let makers = makers(indices, candidates)
         let hasDeletions = further?.hasDeletions ?? false
         let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
