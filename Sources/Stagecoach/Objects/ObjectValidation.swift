@@ -81,20 +81,20 @@ struct ObjectValidation {
         for predicate in ValuePredicate.all(of: rule) where predicate.isBroken(by: value) {
             throw failure(
                 "validation.predicate", "The value does not satisfy the validation predicate \(predicate.text)",
-                rule.name, value, ValidationRule.predicate.predicate(of: rule, text: predicate.text))
+                rule.name, value, rule.predicate(of: .predicate, text: predicate.text))
         }
         if let number = (value as? Date)?.timeIntervalSinceReferenceDate ?? (value as? NSNumber)?.doubleValue {
             let isDate = value is Date
             if let least = rule.minimum.flatMap(NumberBound.init)?.real, number < least {
                 throw failure(
                     "validation.tooSmall", "The value is below the least one the model allows", rule.name, value,
-                    ValidationRule.minimum.predicate(of: rule),
+                    rule.predicate(of: .minimum),
                     cocoa: isDate ? NSValidationDateTooSoonError : nil)
             }
             if let most = rule.maximum.flatMap(NumberBound.init)?.real, number > most {
                 throw failure(
                     "validation.tooLarge", "The value is above the greatest one the model allows", rule.name, value,
-                    ValidationRule.maximum.predicate(of: rule),
+                    rule.predicate(of: .maximum),
                     cocoa: isDate ? NSValidationDateTooLateError : nil)
             }
         }
@@ -103,12 +103,12 @@ struct ObjectValidation {
         if let least = rule.minimumLength, length < least {
             throw failure(
                 "validation.tooShort", "The text is shorter than the model allows", rule.name, value,
-                ValidationRule.minimumLength.predicate(of: rule))
+                rule.predicate(of: .minimumLength))
         }
         if let most = rule.maximumLength, length > most {
             throw failure(
                 "validation.tooLong", "The text is longer than the model allows", rule.name, value,
-                ValidationRule.maximumLength.predicate(of: rule))
+                rule.predicate(of: .maximumLength))
         }
         guard let pattern = rule.regularExpression else { return }
         let isMatching: Bool
@@ -118,7 +118,7 @@ struct ObjectValidation {
         guard isMatching else {
             throw failure(
                 "validation.pattern", "The text does not match the model's regular expression", rule.name, value,
-                ValidationRule.pattern.predicate(of: rule))
+                rule.predicate(of: .pattern))
         }
     }
 

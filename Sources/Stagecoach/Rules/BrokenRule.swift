@@ -59,7 +59,7 @@ struct BrokenRule {
     private var cocoa: CocoaDetails {
         var info: [String: Any] = [:]
         info[NSValidationValueErrorKey] = object
-        info[NSValidationPredicateErrorKey] = attribute.flatMap { rule.predicate(of: $0, text: bound) }
+        info[NSValidationPredicateErrorKey] = attribute?.predicate(of: rule, text: bound)
         let dateCodes = [ValidationRule.minimum: NSValidationDateTooSoonError, .maximum: NSValidationDateTooLateError]
         return CocoaDetails(attribute?.type == .date ? dateCodes[rule] : nil, info)
     }
@@ -88,22 +88,22 @@ struct BrokenRule {
     }
 }
 
-extension ValidationRule {
-    /// Returns the predicate that a value of an attribute has to satisfy; nil for a rule that is none.
+extension AttributeDefinition {
+    /// Returns the predicate of a rule, which a value has to satisfy; nil for a rule that is none.
     ///
     /// - Parameter text: the format of the validation predicate, if the rule is that one.
-    func predicate(of attribute: AttributeDefinition, text: String? = nil) -> FormatPredicate? {
+    func predicate(of rule: ValidationRule, text: String? = nil) -> FormatPredicate? {
         let (format, bound): (String, Any?) =
-            switch self {
-            case .minimum: ("SELF >= %@", attribute.minimum?.object)
-            case .maximum: ("SELF <= %@", attribute.maximum?.object)
-            case .minimumLength: ("length >= %@", attribute.minimumLength)
-            case .maximumLength: ("length <= %@", attribute.maximumLength)
-            case .pattern: ("SELF MATCHES %@", attribute.regularExpression)
+            switch rule {
+            case .minimum: ("SELF >= %@", minimum?.object)
+            case .maximum: ("SELF <= %@", maximum?.object)
+            case .minimumLength: ("length >= %@", minimumLength)
+            case .maximumLength: ("length <= %@", maximumLength)
+            case .pattern: ("SELF MATCHES %@", regularExpression)
             case .predicate: (text ?? "", text)
             default: ("", nil)
             }
-        return bound.map { self == .predicate ? FormatPredicate(format: format) : FormatPredicate(format: format, $0) }
+        return bound.map { rule == .predicate ? FormatPredicate(format: format) : FormatPredicate(format: format, $0) }
     }
 }
 
