@@ -28,7 +28,7 @@ struct BinaryPropertyListWriter {
     private var uids: [Int] = []
     private var collections: [Collection] = []
     private var references: [Int] = []
-    /// What makes the list impossible. It is thrown at the end.
+    /// The error that makes the list impossible, which is thrown at the end.
     private var problem: MigrationError?
 
     init(limits: BinaryPropertyList.Limits) {

@@ -69,7 +69,7 @@ private struct ObjectReader {
     }
 
     private var states: [State]
-    /// The data made so far, by the place of their bytes in the decoded archive.
+    /// The data made so far, by the address of their bytes in the decoded archive, which lives as long as its objects are read.
     private var data: [UnsafePointer<UInt8>: Data] = [:]
     /// The bytes that copies may still have.
     private var copiedBytes: Int

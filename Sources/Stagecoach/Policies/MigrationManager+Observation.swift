@@ -13,7 +13,7 @@ public final class NSKeyValueObservation: NSObject {
     public func invalidate() { changed = nil }
 }
 
-/// What an observer may ask for, as on Apple's systems.
+/// The values and calls that an observer asks for, as on Apple's systems.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }

@@ -99,8 +99,8 @@ open class MigrationManager: NSObject {
     ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
     ///   - destinationType: the destination's type; only SQLite is supported.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: `manager.storeType` (78) for any type but SQLite; ``MigrationError``; the error of a policy's method or of the cancellation, unchanged. ``failure`` says where
-    ///   it happened.
+    /// - Throws: `manager.storeType` (78) for any type but SQLite; ``MigrationError``; the error of a policy's
+    ///   method or of the cancellation, unchanged. ``failure`` says where it happened.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
