@@ -41,7 +41,8 @@ struct InputsOutlineTests {
             #expect((inputs["source"] as? [String: Any])?["path"] as? String == "old.sqlite")
             #expect(
                 (inputs["destination"] as? [String: Any])?["path"] as? String == (command.count > 2 ? command[2] : nil))
-            steps.insert(try JSONSerialization.data(withJSONObject: inputs["steps"] ?? []).base64EncodedString())
+            let made = try JSONSerialization.data(withJSONObject: inputs["steps"] ?? [], options: [.sortedKeys])
+            steps.insert(made.base64EncodedString())
             inputs["policies"] = 1
             object["outline"] = inputs
             #expect(schema.problems(object) == ["outline.policies: not of type array"])

@@ -18,7 +18,7 @@ struct PolicyLibraryTests {
         let library: String
     }
 
-    /// The output of a failed build.
+    /// What a failed build said: its errors, and the end of its output.
     private struct Unbuilt: Error {
         let said: String
     }
@@ -82,7 +82,10 @@ struct PolicyLibraryTests {
         process.waitUntilExit()
         let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
         // Not an expectation: its error is recorded once, and every later test that met it would pass.
-        guard process.terminationStatus == 0 else { throw Unbuilt(said: String(said.suffix(4000))) }
+        guard process.terminationStatus == 0 else {
+            let errors = said.split(separator: "\n").filter { $0.contains("error:") }.joined(separator: "\n")
+            throw Unbuilt(said: "\(errors)\n…\n\(said.suffix(1000))")
+        }
         return "\(scratch)/\(configuration)/lib\(name).so"
     }
 
