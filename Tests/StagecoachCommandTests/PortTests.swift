@@ -35,6 +35,8 @@ struct PortTests {
             "class A: NSManagedObject {\n@NSManaged @objc(c) public var b: Int\nlet k = #keyPath(A.b)\n}",
             "class A: NSManagedObject {\npublic var b: Int { get { value(forKey: \"c\") as! Int } set { setValue(newValue, forKey: \"c\") } }\nlet k = \"c\"\n}"
         ),
+        ("let a = NSBundle.mainBundle().bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
+        ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
         ("let a = NSPredicate(format: f, x as! CVarArg)", "let a = NSPredicate(format: f, x)"),
@@ -173,6 +175,7 @@ struct PortTests {
         ("import HealthKit", "There is no module HealthKit on Linux"),
         ("import SwiftyLog", "The module SwiftyLog is the app's or a package's"),
         ("(x as? NSSet)?.value(forKey: k)", "NSSet has no values by key"),
+        ("Bundle.main.infoDictionary![k]", "no Info.plist"),
         ("let s: NSArray = x; s.value(forKey: k)", "NSArray has no values by key"),
         ("static func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
         ("m.observe(\\.migrationProgress) { m, _ in }", "migrationProgressHandler"),

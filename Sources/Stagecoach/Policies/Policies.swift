@@ -21,9 +21,10 @@ final class Policies {
                 let known = registry.names.joined(separator: ", ")
                 throw MigrationError(
                     "policy.unknown", .configuration, "The migration policy \(name) is not registered",
-                    remedy: EditDistance.question(name, among: registry.names)
+                    remedy: (EditDistance.question(name, among: registry.names)
                         ?? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }; or give the command "
-                        + "the library that registers it with --policies\(known.isEmpty ? "" : ". Registered are: \(known)")",
+                        + "the library that registers it with --policies.")
+                        + (known.isEmpty ? "" : " Registered are: \(known)"),
                     context: mapping.context)
             }
             byMapping[mapping.index] = policy

@@ -7,6 +7,7 @@ extension PortRules {
         let token = tokens[index]
         let isMember = isMark(index - 1, ".")
         let isCall = isMark(index + 1, "(")
+        if let next = mainBundle(at: index) { return next }
         if isSwift2, swift2(at: index) { return index + 1 }
         switch token.text {
         case "autoreleasepool" where !isMember:
@@ -71,6 +72,30 @@ extension PortRules {
             return
         }
         change(from: index, to: close, tokens[index + 2].text, "Linux has no Selector: the selector as a string")
+    }
+
+    /// Replaces `Bundle.main.bundleIdentifier!`, and names what else the main bundle of a program on Linux does not have.
+    ///
+    /// - Returns: the index behind what was replaced.
+    private mutating func mainBundle(at index: Int) -> Int? {
+        let isOld = tokens[index].text == "NSBundle"
+        let member = index + (isOld ? 6 : 4)
+        guard isOld || tokens[index].text == "Bundle", isMark(index + 1, "."),
+            isWord(index + 2, isOld ? "mainBundle" : "main"), isMark(member - 1, "."), member < tokens.count
+        else { return nil }
+        switch tokens[member].text {
+        case "bundleIdentifier" where isMark(member + 1, "!"):
+            change(
+                from: index, to: member + 1, "(Bundle.main.bundleIdentifier ?? \"\")",
+                "On Linux a program's bundle has no identifier: this is nil")
+            return member + 2
+        case "bundleIdentifier", "infoDictionary", "object", "url", "path", "urls", "paths":
+            note(
+                .hint, tokens[member],
+                "On Linux a program's bundle has no identifier, no Info.plist and no resources of the app")
+        default: break
+        }
+        return nil
     }
 
     // MARK: - Casts

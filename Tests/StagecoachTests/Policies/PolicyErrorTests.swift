@@ -216,7 +216,7 @@ struct PolicyErrorTests {
         #expect(try fixture.leftovers() == [])
         fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "PersonPolicy"
         let slip = #expect(throws: MigrationError.self) { try fixture.run(fixture.manager()) }
-        #expect(slip?.remedy == "Did you mean 'PersonsPolicy'?")
+        #expect(slip?.remedy == "Did you mean 'PersonsPolicy'? Registered are: PersonsPolicy")
     }
 
     @Test("Policies are found by class name with and without module")
