@@ -36,6 +36,10 @@ struct PortTests {
             "class A: NSManagedObject {\npublic var b: Int { get { value(forKey: \"c\") as! Int } set { setValue(newValue, forKey: \"c\") } }\nlet k = \"c\"\n}"
         ),
         ("let a = NSBundle.mainBundle().bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
+        (
+            "import CoreData\nlet a = URLSession.shared",
+            "import Stagecoach\nimport FoundationNetworking\nlet a = URLSession.shared"
+        ),
         ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),

@@ -16,6 +16,17 @@ class StationPolicy: NSEntityMigrationPolicy {
 
     @objc dynamic func uuid() -> UUID { UUID() }
 
+    /// Asks for the current weather, if the answer comes at all.
+    func refresh(_ station: String?) {
+        guard let station = station, let url = URL(string: "https://weather.example.com/" + station) else { return }
+        var request = URLRequest(url: url)
+        request.httpMethod = "GET"
+        URLSession.shared.dataTask(with: request) { data, response, error in
+            guard let http = response as? HTTPURLResponse, http.statusCode == 200, let data = data else { return }
+            StationPolicy.count += data.count
+        }.resume()
+    }
+
     @objc func migrateKind(_ kind: String) -> NSNumber {
         return StationKind(legacy: kind).rawValue as NSNumber
     }

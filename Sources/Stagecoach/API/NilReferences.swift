@@ -77,11 +77,16 @@ public struct NilReferences: Sendable, Codable, Equatable {
 
     private var order: (String, String, String) { (relationship, cause.rawValue, name ?? "") }
 
+    /// Takes an object as a sample, if there is room and it is none yet: an object may have several such references.
+    mutating func note(_ sample: String) {
+        if samples.count < Self.mostSamples, !samples.contains(sample) { samples.append(sample) }
+    }
+
     /// Adds a line to sorted lines; a line with the same relationship and cause takes its count.
     static func add(_ line: NilReferences, to lines: inout [NilReferences]) {
         if let same = lines.firstIndex(where: { $0.order == line.order }) {
             lines[same].count += line.count
-            lines[same].samples += line.samples.prefix(max(0, mostSamples - lines[same].samples.count))
+            for sample in line.samples { lines[same].note(sample) }
             return
         }
         lines.insert(line, at: lines.firstIndex { $0.order > line.order } ?? lines.count)

@@ -38,6 +38,14 @@ extension ManagedObject {
         end(ofKeyPath: path).map { $0.mutableArrayValue(forKey: $1) } ?? NSMutableArray()
     }
 
+    /// Checks a value against the model's rules for the property that a key path leads to; nothing if it leads to no object.
+    ///
+    /// - Throws: as ``ManagedObject/validateValue(_:forKey:)``.
+    public func validateValue(_ value: inout AnyObject?, forKeyPath path: String) throws {
+        guard let (object, key) = end(ofKeyPath: path) else { return }
+        try object.validateValue(&value, forKey: key)
+    }
+
     /// Returns the object that all steps of a key path but the last lead to, and the last one.
     private func end(ofKeyPath path: String) -> (ManagedObject, String)? {
         var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)

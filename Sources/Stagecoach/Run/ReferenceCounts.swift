@@ -29,7 +29,7 @@ struct ReferenceCounts: Equatable, StateCodable {
         if let same {
             missing[same].count += 1
             guard missing[same].samples.count < NilReferences.mostSamples, let owner else { return }
-            missing[same].samples.append(relationship.objectID(owner))
+            missing[same].note(relationship.objectID(owner))
             return
         }
         missing.append(

@@ -17,7 +17,7 @@ extension PortRules {
         let whole = text(from: first, to: next)
         let range = start.range.lowerBound..<tokens[next].range.upperBound
         if PortTable.has(module, in: "replacedModules") {
-            let replacement = importsStagecoach ? "" : "import Stagecoach"
+            let replacement = importsStagecoach ? "" : "import Stagecoach" + PortTable.foundationImports(tokens)
             importsStagecoach = true
             note(
                 .change, start, text: whole, replacement: replacement,

@@ -19,8 +19,8 @@ extension PortRules {
             note(.hint, token, "On Linux an archive of an unknown class ends the process; decode with care")
         case "NSClassFromString":
             note(.hint, token, "Linux finds only classes of Swift by their mangled or qualified name")
-        case "URLSession", "URLRequest", "HTTPURLResponse":
-            note(.manual, token, "On Linux this is in FoundationNetworking: add import FoundationNetworking")
+        case "URLSession" where !isMember:
+            note(.hint, token, "On Linux this is in FoundationNetworking, which ported copies import")
         case _ where Self.appKitNames.contains(token.text) || Self.isUIKitName(token.text):
             note(.manual, token, "Linux has no \(token.text): convert with Foundation's types")
         case "as" where index + 2 < tokens.count: cast(at: index)

@@ -5,7 +5,8 @@ extension PortStubs {
         guard !missing.isEmpty || !parts.isEmpty else { return nil }
         let types = missing.values.sorted { $0.name < $1.name }.map { "\n" + Self.stub($0) }
         let base = String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self)
-        return "import Stagecoach\n\n" + base + (types + parts).joined()
+        let body = base + (types + parts).joined()
+        return "import Stagecoach\(PortTable.foundationImports(SwiftLexer.tokens(of: body)))\n\n" + body
     }
 
     private static func stub(_ type: MissingType) -> String {

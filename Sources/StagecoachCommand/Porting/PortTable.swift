@@ -11,7 +11,18 @@ enum PortTable {
     /// Tells whether a name with a capital letter is Linux's or Stagecoach's, as a type or otherwise.
     static func isKnown(_ name: String) -> Bool {
         knownTypes.contains(name) || name.hasPrefix("NS") && knownNames.contains(name) || has(name, in: "typeWords")
-            || has(name, in: "presentModules")
+            || has(name, in: "presentModules") || foundationModules.contains { has(name, in: $0) }
+    }
+
+    /// The modules that have parts of Foundation on Linux. Each has a list of its types in `words.txt`.
+    static let foundationModules = ["FoundationNetworking", "FoundationXML"]
+
+    /// Returns the import statements of the modules that have parts of Foundation which a source uses, each on its own line.
+    static func foundationImports(_ tokens: [SwiftToken]) -> String {
+        foundationModules.filter { module in
+            tokens.contains { $0.kind == .word && has($0.text, in: module) }
+                && !zip(tokens, tokens.dropFirst()).contains { $0.isWord("import") && $1.isWord(module) }
+        }.map { "\nimport \($0)" }.joined()
     }
 
     /// The names of members, functions and constants that Linux and Stagecoach have.

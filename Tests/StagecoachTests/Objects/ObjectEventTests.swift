@@ -193,6 +193,12 @@ struct ObjectEventTests {
             try person.validateValue(&value, forKey: "pets")
             let error = #expect(throws: MigrationError.self) { try person.validateValue(&value, forKey: "none") }
             #expect(error?.code == "object.unknownKey")
+            // Person 1 has a best friend, who has none.
+            let further = #expect(throws: MigrationError.self) {
+                try person.validateValue(&value, forKeyPath: "best.none")
+            }
+            #expect(further?.code == "object.unknownKey")
+            try person.validateValue(&value, forKeyPath: "best.best.none")
         }
         let model = NSManagedObjectModel.ruled
         let object = NSManagedObject(entity: model.entities[0], insertInto: nil)
@@ -207,6 +213,11 @@ struct ObjectEventTests {
         #expect(code(nil, "code") == "validation.missing")
         #expect(code(3, "number") == nil && code(30, "number") == "validation.tooLarge")
         #expect(code(nil, "owner") == "validation.missing" && code(object, "owner") == nil)
+        let error = #expect(throws: MigrationError.self) {
+            var long: AnyObject? = "abcd" as AnyObject
+            try object.validateValue(&long, forKeyPath: "code")
+        }
+        #expect(error?.code == "validation.tooLong")
     }
 
     @Test("Mutable views by key path, and of arrays")
