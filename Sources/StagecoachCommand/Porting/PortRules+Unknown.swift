@@ -1,8 +1,18 @@
 extension PortRules {
     /// Reports a name that neither the sources nor Linux nor Stagecoach declare.
     mutating func unknownName(at index: Int) {
-        guard let unknown = UnknownName(tokens, index, declarations, names, variables) else { return }
         let name = tokens[index].text
+        let base = unknownBase(index)
+        guard
+            let unknown = UnknownName(tokens, index, declarations, names, variables, isInherited: base != nil)
+        else { return }
+        if let base, unknown == .function || unknown == .variable {
+            note(
+                .manual, tokens[index], replacement: "self." + name,
+                "No source declares \(name): it may be a member of \(base), which no source declares either")
+            edit(tokens[index].range.lowerBound..<tokens[index].range.lowerBound, "self.")
+            return
+        }
         switch unknown {
         case .member:
             note(
@@ -17,6 +27,17 @@ extension PortRules {
             )
         case .constant: note(.manual, tokens[index], "Linux has no \(name): write its value, or do without")
         }
+    }
+}
+
+extension PortRules {
+    /// Returns the superclass that no source declares of the policy in one of whose functions a token stands.
+    private func unknownBase(_ index: Int) -> String? {
+        guard let type = enclosingType(index), let base = declarations.unknownBases[type],
+            !declarations.declaresInherited(tokens[index].text, of: type),
+            let body = bodies.first(where: { $0.type == type && $0.body.contains(index) })?.body
+        else { return nil }
+        return isAsDeep(index, as: body.lowerBound) ? nil : base
     }
 }
 
@@ -38,10 +59,13 @@ enum UnknownName {
 
     /// Returns what a word is if nobody declares it; nil if somebody does, or if no rule can tell.
     ///
-    /// - Parameter names: the names that the source declares or sees.
+    /// - Parameters:
+    ///   - names: the names that the source declares or sees.
+    ///   - isInherited: true where the name may be a member of a superclass that no source declares: only what can be seen
+    ///     everywhere is known there.
     init?(
         _ tokens: [SwiftToken], _ index: Int, _ declarations: SourceDeclarations, _ names: SourceNames,
-        _ variables: VariableTypes
+        _ variables: VariableTypes, isInherited: Bool = false
     ) {
         let name = tokens[index].text
         if Self.isUnknownInitialiser(tokens, index, declarations) {
@@ -51,12 +75,16 @@ enum UnknownName {
         let isMember = tokens.isMark(index - 1, ".")
         let receiver = isMember ? variables.receiver(tokens, index) : nil
         let members = receiver.flatMap { PortTable.knownMembers[$0] }
+        let known = members ?? (isInherited && !isMember ? PortTable.visibleNames : PortTable.knownNames)
         // `log` is a function.
         let isKnown =
-            (members ?? PortTable.knownNames).contains(name)
+            known.contains(name)
             && (isMember || name != "log" || !tokens.isMark(index + 1, "."))
-        guard tokens[index].kind == .word, let first = name.first, first != "$", first != "_",
-            !isKnown, members == nil ? !names.contains(name) : !declarations.declaresMember(name, of: receiver ?? ""),
+        let isDeclared =
+            members != nil
+            ? declarations.declaresMember(name, of: receiver ?? "")
+            : isInherited && !isMember ? names.visible.contains(name) : names.contains(name)
+        guard tokens[index].kind == .word, let first = name.first, first != "$", first != "_", !isKnown, !isDeclared,
             !declarations.declares(name),
             !PortTable.knownTypes.contains(name), !Self.isCondition(tokens, index),
             PlatformPart.used(tokens, at: isMember ? index - 1 : index) == nil

@@ -114,6 +114,9 @@ struct PortRules {
     /// Tells whether a token is outside of all braces.
     func isGlobal(_ index: Int) -> Bool { depths[index] == 0 }
 
+    /// Tells whether two tokens stand in as many braces.
+    func isAsDeep(_ index: Int, as other: Int) -> Bool { depths[index] == depths[other] }
+
     /// Returns the innermost type whose body holds a token; nil outside of all.
     func enclosingType(_ index: Int) -> String? {
         bodies.filter { $0.body.contains(index) }.min { $0.body.count < $1.body.count }?.type

@@ -9,21 +9,30 @@ extension PortStubs {
         var edits: [(range: Range<Int>, replacement: String)] = []
         func insert(_ text: String, before position: Int) { edits.append((position..<position, text)) }
         let variables = VariableTypes(tokens)
+        let bodies = DeclarationReader(tokens: tokens, file: "").types
+            .filter { declarations.unknownBases[$0.name] != nil }.map(\.body)
         for index in tokens.indices {
             if isVariable(tokens, index, variables) { _ = chainEnd(tokens, index, isVariable: true, &edits) }
-            guard isRoot(tokens, index), !names.contains(tokens[index].text) else { continue }
+            let isStub = isRoot(tokens, index) && !names.contains(tokens[index].text)
+            guard isStub || isInherited(tokens, index, bodies, names) else { continue }
             let end = chainEnd(tokens, index, isVariable: false, &edits)
             let after = end < tokens.count ? tokens[end] : nil
             let isWhole = after.map { $0.isFirstOnLine || "{},;".contains($0.text) || $0.isWord("else") } ?? true
-            let isInitialiser = tokens.isMark(index + 1, "(") && tokens.closing(index + 1) == end - 1
-            guard index > 2, tokens[index - 1].isMark("="), isWhole, !isInitialiser,
+            guard index > 2, tokens[index - 1].isMark("="), isWhole,
                 tokens[index - 3].isWord("let") || tokens[index - 3].isWord("var")
             else { continue }
+            let variable = tokens[index - 2]
+            let isManaged = variables.managed.contains(variable.text)
+            let isCall = tokens.isMark(index + 1, "(") && tokens.closing(index + 1) == end - 1
+            guard !isCall || isManaged && missing[tokens[index].text]?.kind == .function else { continue }
+            let type = isManaged ? "NSManagedObject" : "Missing"
             let isCondition = index > 3 && ["if", "guard", "while", ","].contains(tokens[index - 4].text)
             if isCondition {
-                insert(" as Missing?", before: tokens[end - 1].range.upperBound)
-            } else if VariableTypes.isOptional(tokens, tokens[index - 2].text, after: end) {
-                insert(": Missing?", before: tokens[index - 2].range.upperBound)
+                insert(" as \(type)?", before: tokens[end - 1].range.upperBound)
+            } else if VariableTypes.isOptional(tokens, variable.text, after: end) {
+                insert(": \(type)?", before: variable.range.upperBound)
+            } else if isManaged {
+                insert(": \(type)", before: variable.range.upperBound)
             }
         }
         return PortedSource(file: "", source: ported, findings: [], edits: edits).ported
@@ -36,6 +45,17 @@ extension PortStubs {
         }
         return [.other, .variable, .function].contains(type.kind)
             && (tokens.isMark(index + 1, "(") || tokens.isMark(index + 1, ".")) && !tokens.isWord(index - 1, "func")
+    }
+
+    /// Tells whether a chain of members begins at a token, which is `self` in a policy whose superclass is a stub.
+    private func isInherited(
+        _ tokens: [SwiftToken], _ index: Int, _ bodies: [Range<Int>], _ names: SourceNames
+    ) -> Bool {
+        guard tokens.isWord(index, "self"), tokens.isMark(index + 1, "."), tokens.isWord(index + 2),
+            !tokens.isMark(index - 1, "."), bodies.contains(where: { $0.contains(index) })
+        else { return false }
+        let name = tokens[index + 2].text
+        return !names.visible.contains(name) && !PortTable.visibleNames.contains(name)
     }
 
     /// Tells whether a chain of members of a variable with a stub's type begins at a token.

@@ -16,8 +16,8 @@ extension PortStubs {
             let members = type.overridden.sorted { $0.key < $1.key }.map {
                 "    \($0.value) { stop(\"\(type.name).\($0.key)\") }\n"
             }
-            return place
-                + "class \(type.name): NSEntityMigrationPolicy {\(members.isEmpty ? "" : "\n")\(members.joined())}\n"
+            return place + "@dynamicMemberLookup\nclass \(type.name): NSEntityMigrationPolicy {\n\(members.joined())"
+                + anyMembers(type.name).map { "    " + $0 + "\n" }.joined() + "}\n"
         case .protocol: return place + "protocol \(type.name) {}\n"
         case .function: return calls(type, place) { "func \(type.name)\($0)" }
         case .variable: return place + "let \(type.name) = \(isLog(type) ? "MessageLog" : "Missing")()\n"
@@ -101,15 +101,7 @@ extension PortStubs {
                 "subscript(index: Any?) -> Missing {",
                 "    get { stop(\"\(name)\") }",
                 "    set { stop(\"\(name)\") }", "}",
-                "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
-                "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
-                "subscript(dynamicMember member: String) -> Missing {",
-                "    get { stop(\"\(name).\" + member) }",
-                "    set { stop(\"\(name).\" + member) }", "}",
-                "subscript<Value>(dynamicMember member: String) -> Value {",
-                "    get { stop(\"\(name).\" + member) }",
-                "    set { stop(\"\(name).\" + member) }", "}",
-            ]
+            ] + anyMembers(name)
         for (labels, isOptional) in initialisers.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
         where labels != ["coder"] {
             let head = labels.isEmpty && !isOptional && !isPlain ? "override init()" : "init\(isOptional ? "?" : "")"
@@ -117,6 +109,20 @@ extension PortStubs {
             lines.append("\(head)\(list) { stop(\"\(name)\") }")
         }
         return lines.map { indent + $0 + "\n" }.joined()
+    }
+
+    /// Returns the lines that give a type every member, of any type.
+    private static func anyMembers(_ name: String) -> [String] {
+        [
+            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
+            "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
+            "subscript(dynamicMember member: String) -> Missing {",
+            "    get { stop(\"\(name).\" + member) }",
+            "    set { stop(\"\(name).\" + member) }", "}",
+            "subscript<Value>(dynamicMember member: String) -> Value {",
+            "    get { stop(\"\(name).\" + member) }",
+            "    set { stop(\"\(name).\" + member) }", "}",
+        ]
     }
 
     private static func parameters(_ labels: [String]) -> String {

@@ -66,7 +66,7 @@ struct PortStubs {
                 lines[token.text] = token.line
             }
             variables = VariableTypes(ported)
-            names = (declarations.names[source.file] ?? SourceNames([])).adding(SourceNames(ported).names)
+            names = (declarations.names[source.file] ?? SourceNames([])).union(SourceNames(ported))
             for index in ported.indices { examine(ported, index, source.file, lines) }
         }
     }

@@ -28,6 +28,11 @@ enum PortTable {
     /// The names of members, functions and constants that Linux and Stagecoach have.
     static let knownNames = Set(lines(PackageResources.known_names_txt).joined()).union(PlatformPart.names)
 
+    /// The names that can be seen in a policy's functions: functions and constants of Swift, Foundation and the C library, and
+    /// the members of every policy.
+    static let visibleNames = words["globals", default: []].union(PolicyMethod.all.map(\.name))
+        .union(PlatformPart.names)
+
     /// The members of the types that policies use most, by type.
     static let knownMembers: [String: Set<String>] = lines(PackageResources.known_members_txt)
         .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()).union(words["partMembers", default: []]) }

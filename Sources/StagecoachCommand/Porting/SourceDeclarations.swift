@@ -7,6 +7,8 @@ struct SourceDeclarations {
     let objectClasses: Set<String>
     /// The names of classes that inherit from the framework's policy class.
     let policyClasses: Set<String>
+    /// The superclass of policies that no source declares, by the name of each class that inherits from it.
+    let unknownBases: [String: String]
     /// The properties by the name of their class, then by their own.
     private let properties: [String: [String: DeclaredProperty]]
 
@@ -32,6 +34,13 @@ struct SourceDeclarations {
         }
         objectClasses = Set(classes.filter { inherits($0, from: Self.objectRoots) }.map(\.name))
         policyClasses = Set(classes.filter { inherits($0, from: Self.policyRoots) || Self.isPolicy($0) }.map(\.name))
+        let policies = policyClasses
+        unknownBases = classes.reduce(into: [:]) { bases, declared in
+            guard policies.contains(declared.name) else { return }
+            let lineage = Self.lineage(of: declared.name) { byName[$0]?.superclass }
+            guard let base = lineage.last, byName[base] == nil, !Self.policyRoots.contains(base) else { return }
+            bases[declared.name] = base
+        }
         var properties: [String: [String: DeclaredProperty]] = [:]
         for type in classes + extensions {
             for property in type.properties { properties[type.name, default: [:]][property.name] = property }
@@ -39,8 +48,8 @@ struct SourceDeclarations {
         self.properties = properties
         typeNames = Set(readers.flatMap(\.typeNames))
         let names = readers.map { ($0.file, SourceNames($0.tokens)) }
-        let shared = names.reduce(into: Set<String>()) { $0.formUnion($1.1.shared) }
-        self.names = Dictionary(names.map { ($0, $1.adding(shared)) }, uniquingKeysWith: { first, _ in first })
+        let all = names.map(\.1)
+        self.names = Dictionary(names.map { ($0, $1.adding(all)) }, uniquingKeysWith: { first, _ in first })
         methodNames = Set(types.flatMap(\.methods).map(\.name))
     }
 
@@ -52,6 +61,15 @@ struct SourceDeclarations {
     func declaresMember(_ name: String, of type: String) -> Bool {
         extensions.contains { group in
             (group.name == type || group.name == "NSObject" || !PortTable.knownTypes.contains(group.name))
+                && (group.methods.contains { $0.name == name } || group.properties.contains { $0.name == name })
+        }
+    }
+
+    /// Tells whether a class, a superclass of it or an extension of one of them declares a member.
+    func declaresInherited(_ name: String, of type: String) -> Bool {
+        let lineage = Self.lineage(of: type) { byName[$0]?.superclass }
+        return (classes + extensions).contains { group in
+            lineage.contains(group.name)
                 && (group.methods.contains { $0.name == name } || group.properties.contains { $0.name == name })
         }
     }

@@ -4,21 +4,35 @@
 struct SourceNames {
     /// All names, also those of local variables.
     private(set) var names: Set<String> = []
-    /// The names that other sources see.
+    /// The names that other sources see: those of members, too, as the types of most expressions are unknown.
     private(set) var shared: Set<String> = []
+    /// The names that other sources see without a receiver.
+    private(set) var global: Set<String> = []
+    /// The names that this source declares, and those that it sees without a receiver.
+    private(set) var visible: Set<String> = []
 
     init(_ tokens: [SwiftToken]) {
         read(tokens)
         readShared(tokens)
+        visible = names
     }
 
     func contains(_ name: String) -> Bool { names.contains(name) }
 
-    /// Adds the names that other sources share.
-    func adding(_ shared: Set<String>) -> SourceNames {
+    /// Adds all names of another form of the same source.
+    func union(_ other: SourceNames) -> SourceNames {
         var all = self
-        all.names.formUnion(shared)
+        all.names.formUnion(other.names)
+        all.visible.formUnion(other.names)
         return all
+    }
+
+    /// Adds the names that other sources share.
+    func adding(_ others: [SourceNames]) -> SourceNames {
+        others.reduce(into: self) {
+            $0.names.formUnion($1.shared)
+            $0.visible.formUnion($1.global)
+        }
     }
 
     /// Reads the declarations outside of functions that are not private.
@@ -45,6 +59,7 @@ struct SourceNames {
                 let modifiers = tokens[..<index].suffix(3).filter { $0.line == token.line }
                 if !modifiers.contains(where: { $0.isWord("private") || $0.isWord("fileprivate") }) {
                     shared.insert(tokens[index + 1].text)
+                    if braces.isEmpty { global.insert(tokens[index + 1].text) }
                 }
             }
         }

@@ -5,6 +5,8 @@ struct VariableTypes {
     private var unclear: Set<String> = []
     /// The variables that are asked for values by key.
     private(set) var asked: Set<String> = []
+    /// The variables that are given to the manager as objects of the source or the destination.
+    private(set) var managed: Set<String> = []
     /// True if the elements of a collection are asked for values by key.
     private(set) var asksElements = false
 
@@ -16,6 +18,11 @@ struct VariableTypes {
         for index in tokens.indices {
             let token = tokens[index]
             guard token.kind == .word, token.text.first?.isUppercase == false else { continue }
+            if ["sourceInstance", "withDestinationInstance"].contains(token.text), tokens.isMark(index + 1, ":"),
+                tokens.isWord(index + 2)
+            {
+                managed.insert(tokens[index + 2].text)
+            }
             if token.isWord("for"), tokens.isWord(index + 2, "in") { elements.insert(tokens[index + 1].text) }
             // An argument's value begins with a small letter.
             if tokens.isMark(index + 1, ":"), tokens.isWord(index + 2),
