@@ -278,7 +278,8 @@ struct PolicyLibraryTests {
         let check = try CommandBinary.run(["policies", "check", library])
         #expect(check.code == 0, "\(check.output)\(check.messages)")
         for name in [
-            "MessagePolicy", "WorkoutPolicy", "LedgerPolicy", "PlaylistPolicy", "NotePolicy (", "NTNotePolicy",
+            "MessagePolicy", "CLMClimbPolicy", "WorkoutPolicy", "LedgerPolicy", "PlaylistPolicy", "NotePolicy (",
+            "NTNotePolicy",
             "PlacePolicy", "AlbumPolicy", "ArchivePolicy", "BudgetPolicy", "RecipePolicy", "StationPolicy",
             "JREntryPolicy",
             "EpisodePolicy", "InvoicePolicy", "StickerPolicy", "TaskPolicy", "TripPolicy", "LoanPolicy", "PlantPolicy",

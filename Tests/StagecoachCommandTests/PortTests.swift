@@ -40,6 +40,14 @@ struct PortTests {
             "import CoreData\nlet a = URLSession.shared",
             "import Stagecoach\nimport FoundationNetworking\nlet a = URLSession.shared"
         ),
+        (
+            "@Injected(a: 1) private var a: Int = 2",
+            "private var a: Int { get { fatalError(\"@Injected is not ported\") } set { fatalError(\"@Injected is not ported\") } }"
+        ),
+        (
+            "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { report() } }",
+            "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { self.report() } }"
+        ),
         ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
@@ -180,6 +188,7 @@ struct PortTests {
         ("import SwiftyLog", "The module SwiftyLog is the app's or a package's"),
         ("(x as? NSSet)?.value(forKey: k)", "NSSet has no values by key"),
         ("Bundle.main.infoDictionary![k]", "no Info.plist"),
+        ("text.enumerateSubstrings(in: r, options: .byWords) { _, _, _, _ in }", "no words"),
         ("let s: NSArray = x; s.value(forKey: k)", "NSArray has no values by key"),
         ("static func f(e: NSErrorPointer) -> Bool", "Linux has no error pointers"),
         ("m.observe(\\.migrationProgress) { m, _ in }", "migrationProgressHandler"),
@@ -273,6 +282,7 @@ struct PortTests {
                 if case .some(let value) = o.title.flatMap({ Int($0) }) { print(value, log(2.0), pow(2.0, 3.0)) }
             }
             let os = [1]
+            @MainActor var shown: Int { os.count }
             """
         #expect(port(source).findings == [])
     }

@@ -20,7 +20,7 @@ extension PortRules {
             remove(range)
             return end + 1
         case "@NSManaged": return managed(at: index)
-        default: return index + 1
+        default: return propertyWrapper(at: index) ?? index + 1
         }
     }
 
@@ -30,6 +30,34 @@ extension PortRules {
             return index
         }
         return closing(index + 1)
+    }
+
+    /// Replaces `@Injected var name: Type` by a computed property, where no source declares the property wrapper.
+    private mutating func propertyWrapper(at index: Int) -> Int? {
+        let name = String(tokens[index].text.dropFirst())
+        guard name.first?.isUppercase == true, !declarations.declares(name),
+            !PortTable.has(name, in: "presentAttributes")
+        else { return nil }
+        var position = attributeEnd(index) + 1
+        while position < tokens.count, Self.modifiers.contains(tokens[position].text) || isWord(position, "static") {
+            position = (isMark(position + 1, "(") ? closing(position + 1) : position) + 1
+        }
+        guard tokens.isWord(position, "var"), tokens.isWord(position + 1), isMark(position + 2, ":") else { return nil }
+        var end = position + 3
+        while end + 1 < tokens.count, !tokens[end + 1].isFirstOnLine, !isMark(end + 1, "="), !isMark(end + 1, "}") {
+            end += 1
+        }
+        let declaration = text(from: attributeEnd(index) + 1, to: end)
+        while end + 1 < tokens.count, !tokens[end + 1].isFirstOnLine, !isMark(end + 1, "}") { end += 1 }
+        let stop = "fatalError(\"@\(name) is not ported\")"
+        note(
+            .manual, tokens[index], text: text(from: index, to: end),
+            replacement: "\(declaration) { get { \(stop) } set { \(stop) } }",
+            "No source declares the property wrapper \(name): port it, or give the property a value")
+        edit(
+            tokens[index].range.lowerBound..<tokens[end].range.upperBound,
+            "\(declaration) { get { \(stop) } set { \(stop) } }")
+        return end + 1
     }
 
     /// Replaces `@NSManaged var name: Type` by a computed property over the object's value. `@objc(name)` names the key.

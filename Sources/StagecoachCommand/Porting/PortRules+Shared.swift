@@ -21,7 +21,8 @@ extension PortRules {
         edit(start..<start, "nonisolated(unsafe) ")
     }
 
-    /// Tells whether a variable is stored, and can be changed by others: a constant that holds a class of the sources, or Any.
+    /// Tells whether a variable is stored, and can be changed by others: a constant that holds Any, a class of the sources or one that
+    /// threads must not share.
     private func isStored(_ index: Int) -> Bool {
         let line = tokens[index].line
         let rest = tokens[(index + 2)...].prefix { $0.line == line }
@@ -31,7 +32,10 @@ extension PortRules {
             return assigned.map { $0 < brace } == true
         }
         return rest.indices.contains { position in
-            let isClass = isMark(position + 1, "(") && declarations.classes.contains { isWord(position, $0.name) }
+            let isClass =
+                isMark(position + 1, "(")
+                && (declarations.classes.contains { isWord(position, $0.name) }
+                    || PortTable.has(tokens[position].text, in: "unsafeClasses"))
             let isAny = isWord(position, "Any") || isWord(position, "AnyObject") && isSwift2
             return isClass || isAny && assigned.map { position < $0 } == true
         }

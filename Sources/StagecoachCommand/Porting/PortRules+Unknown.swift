@@ -77,9 +77,9 @@ enum UnknownName {
         let members = receiver.flatMap { PortTable.knownMembers[$0] }
         let known = members ?? (isInherited && !isMember ? PortTable.visibleNames : PortTable.knownNames)
         // `log` is a function.
-        let isKnown =
-            known.contains(name)
-            && (isMember || name != "log" || !tokens.isMark(index + 1, "."))
+        let isLog = !isMember && name == "log"
+        let isOtherLog = isLog && (tokens.isMark(index + 1, ".") || isInherited && !tokens.isMark(index + 1, "("))
+        let isKnown = known.contains(name) && !isOtherLog
         let isDeclared =
             members != nil
             ? declarations.declaresMember(name, of: receiver ?? "")

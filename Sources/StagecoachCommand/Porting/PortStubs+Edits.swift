@@ -11,8 +11,11 @@ extension PortStubs {
         let variables = VariableTypes(tokens)
         let bodies = DeclarationReader(tokens: tokens, file: "").types
             .filter { declarations.unknownBases[$0.name] != nil }.map(\.body)
+        // The variables that hold what a stub gives.
+        var held: Set<String> = []
         for index in tokens.indices {
-            if isVariable(tokens, index, variables) { _ = chainEnd(tokens, index, isVariable: true, &edits) }
+            let isHeld = held.contains(tokens[index].text) && !tokens.isMark(index - 1, ".")
+            if isHeld || isVariable(tokens, index, variables) { _ = chainEnd(tokens, index, isVariable: true, &edits) }
             let isStub = isRoot(tokens, index) && !names.contains(tokens[index].text)
             guard isStub || isInherited(tokens, index, bodies, names) else { continue }
             let end = chainEnd(tokens, index, isVariable: false, &edits)
@@ -23,6 +26,7 @@ extension PortStubs {
             else { continue }
             let variable = tokens[index - 2]
             let isManaged = variables.managed.contains(variable.text)
+            held.insert(variable.text)
             let isCall = tokens.isMark(index + 1, "(") && tokens.closing(index + 1) == end - 1
             guard !isCall || isManaged && missing[tokens[index].text]?.kind == .function else { continue }
             let type = isManaged ? "NSManagedObject" : "Missing"
@@ -64,6 +68,26 @@ extension PortStubs {
             && (variables.types[tokens[index].text].map { missing[$0]?.kind == .other }) == true
     }
 
+    /// Gives the parameters of a closure behind a stub's call the type of all stubs' values. Returns the index behind the closure;
+    /// nil if none with parameters begins at an index.
+    private func closureParameters(
+        _ tokens: [SwiftToken], _ open: Int, _ edits: inout [(range: Range<Int>, replacement: String)]
+    ) -> Int? {
+        guard tokens.isMark(open, "{"), tokens.isWord(open + 1) else { return nil }
+        var position = open + 1
+        var names: [Int] = []
+        while tokens.isWord(position), !tokens.isWord(position, "in") {
+            names.append(position)
+            position += 1
+            if tokens.isMark(position, ",") { position += 1 } else { break }
+        }
+        guard tokens.isWord(position, "in"), let first = names.first, let last = names.last else { return nil }
+        let (start, end) = (tokens[first].range.lowerBound, tokens[last].range.upperBound)
+        let list = names.map { tokens[$0].text + ": Missing" }.joined(separator: ", ")
+        edits.append((start..<end, "(\(list))"))
+        return min(tokens.closing(open) + 1, tokens.count)
+    }
+
     /// Returns the index behind a chain, with the edits of its marks and arguments.
     private func chainEnd(
         _ tokens: [SwiftToken], _ index: Int, isVariable: Bool,
@@ -85,11 +109,15 @@ extension PortStubs {
                 let calls = position == index + 1 ? type?.initialisers : type?.nested[tokens[position - 1].text]
                 isOptional = calls?[list.labels] == true
                 position = list.close + 1
+            } else if let end = closureParameters(tokens, position, &edits) {
+                position = end
             } else if tokens[position].isMark("["), !tokens[position].isFirstOnLine {
                 position = tokens.closing(position) + 1
             } else if tokens[position].isMark("."), tokens.isWord(position + 1) {
                 position += 2
-            } else if tokens[position].isMark("?") || tokens[position].isMark("!"), tokens.isMark(position + 1, ".") {
+            } else if tokens[position].isMark("?") || tokens[position].isMark("!"), tokens.isMark(position + 1, "."),
+                tokens[position].range.lowerBound == tokens[position - 1].range.upperBound
+            {
                 if !isVariable || position > index + 1, !isOptional { edits.append((tokens[position].range, "")) }
                 position += 1
             } else {

@@ -5,7 +5,8 @@ extension PortStubs {
         guard !missing.isEmpty || !parts.isEmpty else { return nil }
         let types = missing.values.sorted { $0.name < $1.name }.map { "\n" + Self.stub($0) }
         let base = String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self)
-        let body = base + (types + parts).joined()
+        let members = cases.isEmpty ? "" : "\nextension Missing {\n\(Self.declarations(cases, in: "Missing"))}\n"
+        let body = base + members + (types + parts).joined()
         return "import Stagecoach\(PortTable.foundationImports(SwiftLexer.tokens(of: body)))\n\n" + body
     }
 
@@ -26,7 +27,7 @@ extension PortStubs {
             let value = type.name.hasPrefix("k") || type.name.hasPrefix("NS") ? "\"\(type.name)\"" : "0"
             return place + "let \(type.name) = \(value)\n"
         case .member:
-            return type.receivers.sorted().map { place + "extension \($0) {\n\(added(type, to: $0))}\n" }.joined()
+            return receivers(of: type).map { place + "extension \($0) {\n\(added(type, to: $0))}\n" }.joined()
         case .object:
             return place + """
                 @dynamicMemberLookup
@@ -43,19 +44,33 @@ extension PortStubs {
             var body = members(type.name, type.initialisers, indent: "    ", isPlain: isPlain)
             for (name, initialisers) in type.nested.sorted(by: { $0.key < $1.key }) {
                 body += "\n    @dynamicMemberLookup\n    class \(name): NSObject, NSSecureCoding {\n"
-                body += members("\(type.name).\(name)", initialisers, indent: "        ") + "    }\n"
+                body += members("\(type.name).\(name)", initialisers, indent: "        ")
+                body += declarations(type.cases, in: name) + "    }\n"
             }
             let list = (0..<type.arguments).map { "T\($0)" }.joined(separator: ", ")
+            body += declarations(type.cases, in: type.name)
             for (member, text) in type.overridden.sorted(by: { $0.key < $1.key }) {
                 body += "    \(text) { stop(\"\(type.name).\(member)\") }\n"
             }
             let head = type.name + (list.isEmpty ? "" : "<\(list)>")
             return place
-                + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding") {\n\(body)}\n"
+                + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding, @unchecked Sendable") {\n\(body)}\n"
         }
     }
 
     private static func isLog(_ type: MissingType) -> Bool { type.name.lowercased().contains("log") }
+
+    /// Foundation's types whose members are mostly of the same type, as a text without spaces is a text.
+    private static let plainTypes: Set<String> = ["Data", "Date", "Double", "Int", "String", "URL"]
+
+    /// Returns the types and protocols that get a member. A plain type's may be a value of this type, an optional one, or any
+    /// other: the compiler takes what fits.
+    private static func receivers(of type: MissingType) -> [String] {
+        let isProperty = type.initialisers.isEmpty && !type.isAssigned && !type.isInitialiser
+        let isAny = type.receivers.contains(PortStubs.anyPlainType)
+        guard isProperty, isAny || !plainTypes.isDisjoint(with: type.receivers) else { return type.receivers.sorted() }
+        return type.receivers.union(isAny ? plainTypes : []).union(["Extended", "ExtendedOptionally"]).sorted()
+    }
 
     /// Returns a member that an extension of the app adds to a known type.
     private static func added(_ type: MissingType, to receiver: String) -> String {
@@ -66,12 +81,14 @@ extension PortStubs {
                 "    \(isClass ? "convenience " : "")init\(isOptional ? "?" : "")(\(parameters(labels))) { \(end) }\n"
             }.joined()
         }
+        if receiver == "OSLog" { return "    static let \(type.name) = OSLog()\n" }
         if receiver == "NSNotification.Name" { return "    static let \(type.name) = Self(\"\(type.name)\")\n" }
         if type.isAssigned {
             return "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
         }
         guard type.initialisers.isEmpty else { return calls(type, "") { "    func \(type.name)\($0)" } }
-        return ["", "static "].map { "    \($0)var \(type.name): Missing { \(end) }\n" }.joined()
+        let result = receiver == "ExtendedOptionally" ? "Self?" : plainTypes.contains(receiver) ? receiver : "Missing"
+        return ["", "static "].map { "    \($0)var \(type.name): \(result) { \(end) }\n" }.joined()
     }
 
     /// Returns functions for each list of labels, with a result of any type. A message of the app's log goes to standard error:
@@ -125,7 +142,13 @@ extension PortStubs {
         ]
     }
 
-    private static func parameters(_ labels: [String]) -> String {
+    /// Returns the static members by which a stub answers `.name`. Of `.name` and `.name()` there is one.
+    private static func declarations(_ cases: Set<ImplicitMember>, in type: String) -> String {
+        let members = cases.filter { $0.labels != [] || !cases.contains($0.withoutArguments) }
+        return members.sorted().map { "    \($0.declaration(in: type))\n" }.joined()
+    }
+
+    static func parameters(_ labels: [String]) -> String {
         labels.enumerated().map { "\($1.isEmpty ? "_" : $1) a\($0): Any?" }.joined(separator: ", ")
     }
 }

@@ -30,6 +30,8 @@ struct MissingType: Encodable {
     fileprivate(set) var isAssigned = false
     /// The overridden methods and properties of its subclasses, as they declare them.
     fileprivate(set) var overridden: [String: String] = [:]
+    /// True if it is used otherwise than by a call.
+    fileprivate(set) var isType = false
     /// True if a finding names each use.
     fileprivate(set) var isFound = false
     /// The types to which the app adds a member.
@@ -38,6 +40,8 @@ struct MissingType: Encodable {
     fileprivate(set) var isPlain = false
     /// The number of generic arguments.
     fileprivate(set) var arguments = 0
+    /// The members that its sources name without a type, as `.running`: each may be a case of it.
+    fileprivate(set) var cases: Set<ImplicitMember> = []
     /// The types that are named as members.
     fileprivate(set) var nested: [String: [[String]: Bool]] = [:]
 
@@ -55,6 +59,8 @@ struct PortStubs {
     private var names = SourceNames([])
     /// The places in `PlatformPart.all` of the parts that sources use.
     private(set) var parts: Set<Int> = []
+    /// The members that sources name without a type.
+    private(set) var cases: Set<ImplicitMember> = []
 
     init(_ sources: [PortedSource], _ declarations: SourceDeclarations) {
         self.declarations = declarations
@@ -68,8 +74,21 @@ struct PortStubs {
             variables = VariableTypes(ported)
             names = (declarations.names[source.file] ?? SourceNames([])).union(SourceNames(ported))
             for index in ported.indices { examine(ported, index, source.file, lines) }
+            let found = Set(ported.indices.compactMap { ImplicitMember(ported, $0) })
+            cases.formUnion(found)
+            let words = Set(ported.lazy.filter { $0.kind == .word }.map(\.text))
+            for name in missing.keys where words.contains(name) { missing[name]?.cases.formUnion(found) }
+        }
+        let names = Set(missing.keys)
+        for (name, type) in missing {
+            if type.isFunctionOfApple { missing[name]?.kind = .function }
+            // Stubs have all members.
+            missing[name]?.receivers = type.receivers.subtracting(names)
         }
     }
+
+    /// Stands for all of Foundation's plain types, among the receivers of a member: the protocol of the stubs for them.
+    static let anyPlainType = "Extended"
 
     // MARK: - Finding
 
@@ -89,10 +108,13 @@ struct PortStubs {
         let isType = Self.isTypePosition(tokens, index)
         let isMemberBase = tokens.isMark(index + 1, ".")
         let isCall = tokens.isMark(index + 1, "(")
-        guard isType || isMemberBase || isCall else { return }
+        let isGeneric =
+            tokens.isMark(index + 1, "<") && tokens[index + 1].range.lowerBound == token.range.upperBound
+        guard isType || isMemberBase || isCall || isGeneric else { return }
         var found =
             missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
         if isCall { MissingType.add(tokens, index, to: &found.initialisers) }
+        found.isType = found.isType || isType || isMemberBase
         if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
         if found.kind == .other { found.kind = kind(tokens, index) }
@@ -122,9 +144,15 @@ struct PortStubs {
         var found = missing[name] ?? MissingType(name: name, file: file, line: lines[type] ?? tokens[index].line)
         switch unknown {
         case .member:
-            guard let receiver = variables.receiver(tokens, index) else { return }
-            found.isAssigned = found.isAssigned || tokens.isMark(index + 1, "=") && !tokens.isMark(index + 2, "=")
-            found.receivers.insert(receiver)
+            let isAssigned = tokens.isMark(index + 1, "=") && !tokens.isMark(index + 2, "=")
+            if let receiver = variables.receiver(tokens, index) {
+                found.receivers.insert(receiver == "TimeInterval" ? "Double" : receiver)
+            } else {
+                let root = UnknownName.root(tokens, index).map { tokens[$0].text } ?? ""
+                guard !isAssigned, root != "self", root != "super" else { return }
+                found.receivers.insert(Self.anyPlainType)
+            }
+            found.isAssigned = found.isAssigned || isAssigned
             found.kind = .member
         case .initialiser:
             found.receivers = [type]
@@ -182,14 +210,26 @@ struct PortStubs {
         if isCall, startsLine || before == "{" || before == ";" { return .function }
         let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
         let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
-        let isApple = PortTable.words["classPrefixes", default: []].contains { prefix in
-            name.hasPrefix(prefix) && name.count > 3 && name.dropFirst(2).first?.isUppercase == true
+        return (isElement || isCast) && !name.hasApplePrefix ? .object : .other
+    }
+}
+
+extension String {
+    /// True for a name with a prefix of Apple's frameworks: `CLLocation`.
+    fileprivate var hasApplePrefix: Bool {
+        PortTable.words["classPrefixes", default: []].contains { prefix in
+            hasPrefix(prefix) && count > 3 && dropFirst(2).first?.isUppercase == true
         }
-        return (isElement || isCast) && !isApple ? .object : .other
     }
 }
 
 extension MissingType {
+    /// True for a function of Apple's frameworks, as `MKMapRectUnion(a, b)`: it is only called, and its arguments have no labels.
+    fileprivate var isFunctionOfApple: Bool {
+        kind == .other && !isType && name.hasApplePrefix && !initialisers.isEmpty
+            && initialisers.keys.allSatisfy { labels in !labels.isEmpty && labels.allSatisfy(\.isEmpty) }
+    }
+
     /// Adds what the class with this superclass overrides, other than the methods of policies.
     fileprivate mutating func addOverrides(_ tokens: [SwiftToken], _ index: Int) {
         guard let open = tokens[index...].firstIndex(where: { $0.isMark("{") }) else { return }

@@ -46,7 +46,10 @@ struct SourceDeclarations {
             for property in type.properties { properties[type.name, default: [:]][property.name] = property }
         }
         self.properties = properties
-        typeNames = Set(readers.flatMap(\.typeNames))
+        let isOurs = readers.contains { reader in
+            zip(reader.tokens, reader.tokens.dropFirst()).contains { $0.isWord("import") && $1.isWord("Stagecoach") }
+        }
+        typeNames = Set(readers.flatMap(\.typeNames)).union(isOurs ? PortTable.words["own", default: []] : [])
         let names = readers.map { ($0.file, SourceNames($0.tokens)) }
         let all = names.map(\.1)
         self.names = Dictionary(names.map { ($0, $1.adding(all)) }, uniquingKeysWith: { first, _ in first })

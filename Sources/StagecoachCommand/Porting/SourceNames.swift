@@ -14,7 +14,6 @@ struct SourceNames {
     init(_ tokens: [SwiftToken]) {
         read(tokens)
         readShared(tokens)
-        visible = names
     }
 
     func contains(_ name: String) -> Bool { names.contains(name) }
@@ -23,7 +22,7 @@ struct SourceNames {
     func union(_ other: SourceNames) -> SourceNames {
         var all = self
         all.names.formUnion(other.names)
-        all.visible.formUnion(other.names)
+        all.visible.formUnion(other.visible)
         return all
     }
 
@@ -71,7 +70,9 @@ struct SourceNames {
         for index in tokens.indices where tokens[index].kind == .word {
             let token = tokens[index]
             if token.isFirstOnLine { isCase = token.isWord("case") || token.isWord("indirect") }
-            if token.isWord("in") { readParameters(tokens, before: index) }
+            // Behind a comma or parenthesis it is a label.
+            let isFirst = tokens.isMark(index - 1, "(") || tokens.isMark(index - 1, ",")
+            if token.isWord("in"), !isFirst { readParameters(tokens, before: index) }
             // `let (a, b)`, `case let .name(a, b)`, `set(value)`
             let isNamed = tokens.isMark(index + 1, ".") && tokens.isMark(index + 3, "(")
             if ["let", "var"].contains(token.text), isNamed { readPattern(tokens, index + 3) }
@@ -80,23 +81,33 @@ struct SourceNames {
             }
             guard index > 0, !tokens[index - 1].isMark(".") else { continue }
             let last = tokens[index - 1]
-            let isLabel = tokens.isMark(index + 1, ":") && (last.kind == .word || "(,{[".contains(last.text))
+            let isLabel =
+                tokens.isMark(index + 1, ":") && !token.text.isConstantOfApple
+                && (last.kind == .word || "(,{[".contains(last.text))
             let isListed = last.isMark(",") && (isCase || tokens.isMark(index + 1, "="))
-            if before.contains(last.text) || isLabel || isListed { names.insert(token.text) }
+            guard before.contains(last.text) || isLabel || isListed else { continue }
+            // `log: log` is an argument, which declares nothing.
+            let isArgument = isLabel && tokens.isWord(index + 2) && tokens[index + 2].text.first?.isLowercase == true
+            if isArgument, !before.contains(last.text) { names.insert(token.text) } else { declare(token.text) }
         }
+    }
+
+    private mutating func declare(_ name: String) {
+        names.insert(name)
+        visible.insert(name)
     }
 
     /// Reads the parameters and captures of a closure: `{ [weak a] b, c in`.
     private mutating func readParameters(_ tokens: [SwiftToken], before index: Int) {
         for position in stride(from: index - 1, through: max(0, index - 60), by: -1) {
             if tokens[position].isMark("{") || tokens[position].isMark("}") || tokens[position].isWord("for") { return }
-            if tokens[position].kind == .word { names.insert(tokens[position].text) }
+            if tokens[position].kind == .word { declare(tokens[position].text) }
         }
     }
 
     private mutating func readPattern(_ tokens: [SwiftToken], _ open: Int) {
         for position in open..<min(tokens.closing(open), tokens.count) where tokens[position].kind == .word {
-            names.insert(tokens[position].text)
+            declare(tokens[position].text)
         }
     }
 }

@@ -82,6 +82,7 @@ struct VariableTypes {
             let isName =
                 tokens.isMark(base, ":") && tokens.isWord(base - 1)
                 && ["name", "forName"].contains(tokens[base - 1].text)
+            if tokens.isMark(base, ":"), tokens.isWord(base - 1, "log") { return "OSLog" }
             return isName ? "NSNotification.Name" : nil
         }
         let name = tokens[base].text
@@ -91,7 +92,24 @@ struct VariableTypes {
             return tokens.isWord(base - 2, "self") ? nil : Self.properties[name]
         }
         if PortTable.knownTypes.contains(name) { return name }
-        return unclear.contains(name) ? nil : types[name]
+        return unclear.contains(name) ? Self.nearestType(tokens, base) : types[name]
+    }
+
+    /// Returns the type that the nearest declaration before an index shows of the variable there; nil if it shows none.
+    private static func nearestType(_ tokens: [SwiftToken], _ index: Int) -> String? {
+        let declared = tokens[..<index].indices.last { position in
+            tokens[position].isWord(tokens[index].text) && position > 0
+                && (["let", "var"].contains(tokens[position - 1].text) || tokens.isMark(position + 1, ":"))
+        }
+        guard let declared else { return nil }
+        if tokens.isMark(declared + 1, ":") {
+            let type = tokens[declared + 2]
+            return type.kind == .word && type.text.first?.isUppercase == true ? type.text : nil
+        }
+        let line = tokens[declared...].prefix { $0.line == tokens[declared].line }
+        guard let cast = line.lastIndex(where: { $0.isWord("as") }) else { return initialType(tokens, declared) }
+        let type = cast + (tokens.isMark(cast + 1, "?") || tokens.isMark(cast + 1, "!") ? 2 : 1)
+        return tokens.isWord(type) ? tokens[type].text : nil
     }
 
     /// Returns the variable that the statement with a cast declares: `a` of `let a = b as? C`.
