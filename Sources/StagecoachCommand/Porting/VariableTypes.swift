@@ -73,17 +73,20 @@ struct VariableTypes {
         "managedObjectContext": "NSManagedObjectContext", "persistentStoreCoordinator": "NSPersistentStoreCoordinator",
     ]
 
+    /// The types of arguments by their labels, where apps like to extend the type.
+    private static let argumentTypes = [
+        "name": "NSNotification.Name", "forName": "NSNotification.Name", "log": "OSLog", "forKey": "String",
+        "suiteName": "String", "subsystem": "String", "category": "String", "entityName": "String",
+    ]
+
     /// Returns the type whose member stands at an index behind a point, if the declarations leave no doubt.
     func receiver(_ tokens: [SwiftToken], _ index: Int) -> String? {
         var base = index - 2
         while tokens.isMark(base, "?") || tokens.isMark(base, "!") { base -= 1 }
         guard tokens.isWord(base) else {
-            // `name: .saved` of a notification.
-            let isName =
-                tokens.isMark(base, ":") && tokens.isWord(base - 1)
-                && ["name", "forName"].contains(tokens[base - 1].text)
-            if tokens.isMark(base, ":"), tokens.isWord(base - 1, "log") { return "OSLog" }
-            return isName ? "NSNotification.Name" : nil
+            // `name: .saved` of a notification, `log: .migration`, `forKey: .lastCount`.
+            guard tokens.isMark(base, ":"), tokens.isWord(base - 1) else { return nil }
+            return Self.argumentTypes[tokens[base - 1].text]
         }
         let name = tokens[base].text
         if tokens.isMark(base - 1, ".") {
