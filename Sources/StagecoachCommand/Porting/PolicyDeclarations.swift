@@ -17,6 +17,11 @@ struct DeclaredType {
     let body: Range<Int>
     let methods: [DeclaredMethod]
     let properties: [DeclaredProperty]
+
+    /// Tells whether it declares a method or property of a name.
+    func declares(_ member: String) -> Bool {
+        methods.contains { $0.name == member } || properties.contains { $0.name == member }
+    }
 }
 
 /// A stored or computed property of a class or of its extension.

@@ -50,13 +50,11 @@ extension PortRules {
         let declaration = text(from: attributeEnd(index) + 1, to: end)
         while end + 1 < tokens.count, !tokens[end + 1].isFirstOnLine, !isMark(end + 1, "}") { end += 1 }
         let stop = "fatalError(\"@\(name) is not ported\")"
+        let replacement = "\(declaration) { get { \(stop) } set { \(stop) } }"
         note(
-            .manual, tokens[index], text: text(from: index, to: end),
-            replacement: "\(declaration) { get { \(stop) } set { \(stop) } }",
+            .manual, tokens[index], text: text(from: index, to: end), replacement: replacement,
             "No source declares the property wrapper \(name): port it, or give the property a value")
-        edit(
-            tokens[index].range.lowerBound..<tokens[end].range.upperBound,
-            "\(declaration) { get { \(stop) } set { \(stop) } }")
+        edit(tokens[index].range.lowerBound..<tokens[end].range.upperBound, replacement)
         return end + 1
     }
 

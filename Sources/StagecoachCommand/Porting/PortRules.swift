@@ -43,9 +43,7 @@ struct PortRules {
         file: String, source: String, reader: DeclarationReader, declarations: SourceDeclarations
     ) -> PortedSource {
         var rules = PortRules(file: file, source: source, reader: reader, declarations: declarations)
-        rules.importsStagecoach = zip(rules.tokens, rules.tokens.dropFirst()).contains {
-            $0.isWord("import") && $1.isWord("Stagecoach")
-        }
+        rules.importsStagecoach = rules.tokens.imports("Stagecoach")
         var index = 0
         while index < rules.tokens.count { index = rules.rule(at: index) }
         return PortedSource(file: file, source: source, findings: rules.findings, edits: rules.edits)

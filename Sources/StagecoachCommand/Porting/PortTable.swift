@@ -20,8 +20,7 @@ enum PortTable {
     /// Returns the import statements of the modules that have parts of Foundation which a source uses, each on its own line.
     static func foundationImports(_ tokens: [SwiftToken]) -> String {
         foundationModules.filter { module in
-            tokens.contains { $0.kind == .word && has($0.text, in: module) }
-                && !zip(tokens, tokens.dropFirst()).contains { $0.isWord("import") && $1.isWord(module) }
+            !tokens.imports(module) && tokens.contains { $0.kind == .word && has($0.text, in: module) }
         }.map { "\nimport \($0)" }.joined()
     }
 

@@ -46,9 +46,7 @@ struct SourceDeclarations {
             for property in type.properties { properties[type.name, default: [:]][property.name] = property }
         }
         self.properties = properties
-        let isOurs = readers.contains { reader in
-            zip(reader.tokens, reader.tokens.dropFirst()).contains { $0.isWord("import") && $1.isWord("Stagecoach") }
-        }
+        let isOurs = readers.contains { $0.tokens.imports("Stagecoach") }
         typeNames = Set(readers.flatMap(\.typeNames)).union(isOurs ? PortTable.words["own", default: []] : [])
         let names = readers.map { ($0.file, SourceNames($0.tokens)) }
         let all = names.map(\.1)
@@ -64,17 +62,14 @@ struct SourceDeclarations {
     func declaresMember(_ name: String, of type: String) -> Bool {
         extensions.contains { group in
             (group.name == type || group.name == "NSObject" || !PortTable.knownTypes.contains(group.name))
-                && (group.methods.contains { $0.name == name } || group.properties.contains { $0.name == name })
+                && group.declares(name)
         }
     }
 
     /// Tells whether a class, a superclass of it or an extension of one of them declares a member.
     func declaresInherited(_ name: String, of type: String) -> Bool {
         let lineage = Self.lineage(of: type) { byName[$0]?.superclass }
-        return (classes + extensions).contains { group in
-            lineage.contains(group.name)
-                && (group.methods.contains { $0.name == name } || group.properties.contains { $0.name == name })
-        }
+        return (classes + extensions).contains { lineage.contains($0.name) && $0.declares(name) }
     }
 
     /// Tells whether a type declares a property of a name.

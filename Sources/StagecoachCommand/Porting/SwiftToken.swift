@@ -41,6 +41,11 @@ extension [SwiftToken] {
     func isWord(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isWord(text) }
     func isWord(_ index: Int) -> Bool { indices.contains(index) && self[index].kind == .word }
 
+    /// Tells whether a source imports a module.
+    func imports(_ module: String) -> Bool {
+        indices.contains { isWord($0, "import") && isWord($0 + 1, module) }
+    }
+
     /// Returns the index of the mark that closes the one at an index; the end if none does.
     func closing(_ index: Int) -> Int {
         let open = self[index].text
