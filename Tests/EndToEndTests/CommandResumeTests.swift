@@ -299,7 +299,7 @@ struct CommandResumeTests {
         }.write(path: source)
         let arguments = [
             "--to", models, "--mapping", "\(example)/contacts.json", "--policies",
-            try PolicyLibraryTests.exampleLibrary(), "--batch-size", "10", "--progress", "none",
+            try PolicyLibrary.exampleLibrary(), "--batch-size", "10", "--progress", "none",
         ]
         try expectSame(arguments, in: folder, first: first, later: later)
     }
@@ -315,11 +315,10 @@ struct CommandResumeTests {
                 store.insert("Contact", key, ["fullName": .text("First Last\(key)"), "companyName": .text("Company")])
             }
         }.write(path: source)
-        // It looks for others beside it.
-        let exampleLibrary = try PolicyLibraryTests.exampleLibrary()
+        // It looks for Stagecoach beside it.
+        let exampleLibrary = try PolicyLibrary.exampleLibrary()
         let library = exampleLibrary.replacingOccurrences(of: ".so", with: "-\(UUID().uuidString).so")
         try FileManager.default.copyItem(atPath: exampleLibrary, toPath: library)
-        defer { try? FileManager.default.removeItem(atPath: library) }
         let arguments = [
             "migrate", source, "new.sqlite", "--to", models, "--mapping", "\(example)/contacts.json", "--policies",
             library, "--batch-size", "10", "--progress", "none",

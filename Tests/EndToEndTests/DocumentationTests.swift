@@ -71,7 +71,7 @@ struct DocumentationTests {
         #expect(files.count > Self.firstSymbols.count)
         // The compiler leaves folders where it puts temporary files.
         let outcome = try CommandBinary.run(
-            compilerArguments + ["-typecheck", "-parse-as-library", "-module-name", "Blocks"] + files,
+            PolicyLibrary.compiler + ["-typecheck", "-parse-as-library", "-module-name", "Blocks"] + files,
             environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
         #expect(outcome.code == 0, "\(outcome.messages.suffix(6000))")
     }
@@ -86,7 +86,7 @@ struct DocumentationTests {
         try code.write(toFile: folder.file("main.swift"), atomically: true, encoding: .utf8)
         let products = (CommandBinary.path as NSString).deletingLastPathComponent
         let built = try CommandBinary.run(
-            compilerArguments + [
+            PolicyLibrary.compiler + [
                 "-warnings-as-errors", "main.swift", "-o", "program", "-L", products, "-lStagecoachForPolicies",
                 "-Xlinker", "-rpath", "-Xlinker", products,
             ], in: folder.url.path, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
@@ -102,16 +102,6 @@ struct DocumentationTests {
         let lines = texts[0].matches(of: /\.(package|product)\(.+?\)/).map(\.0)
         #expect(lines.count == 2 && lines.allSatisfy { texts[1].contains($0) })
         #expect(texts[0].split(separator: "\n", omittingEmptySubsequences: false).count <= 121)
-    }
-
-    /// The compiler with what it needs to find Stagecoach's modules.
-    private var compilerArguments: [String] {
-        let root = SharedStores.repository.path
-        let products = (CommandBinary.path as NSString).deletingLastPathComponent
-        return ["swiftc", "-swift-version", "6", "-I", products + "/Modules"]
-            + ["CSQLite", "CLZ4", "CZlib", "CLinux", "CCrashNote/include"].flatMap {
-                ["-Xcc", "-fmodule-map-file=\(root)/Sources/\($0)/module.modulemap"]
-            }
     }
 
     @Test(

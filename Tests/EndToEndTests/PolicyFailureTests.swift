@@ -79,16 +79,10 @@ struct PolicyFailureTests {
         }
         """
 
-    private static let library: Result<(folder: TemporaryFolder, path: String), any Error> = Result {
+    private static let library = Result<PolicyLibrary, any Error> {
         let folder = try TemporaryFolder()
-        let package = folder.url.appendingPathComponent("Failing")
-        let sources = package.appendingPathComponent("Sources/ExamplePolicies")
-        try FileManager.default.createDirectory(at: sources, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(
-            at: PolicyLibraryTests.example.appendingPathComponent("Package.swift"),
-            to: package.appendingPathComponent("Package.swift"))
-        try source.write(to: sources.appendingPathComponent("Failing.swift"), atomically: true, encoding: .utf8)
-        return (folder, try PolicyLibraryTests.build(package, named: "ExamplePolicies", as: "failing"))
+        try source.write(toFile: folder.file("Failing.swift"), atomically: true, encoding: .utf8)
+        return try PolicyLibrary(sources: folder.path)
     }
 
     /// Stores of three contacts, the second of them bad in those that are named.
@@ -107,12 +101,12 @@ struct PolicyFailureTests {
     }
 
     private static var models: String {
-        PolicyLibraryTests.example.appendingPathComponent("Contacts.xcdatamodeld").path
+        PolicyLibrary.example.appendingPathComponent("Contacts.xcdatamodeld").path
     }
 
     private func options() throws -> [String] {
         [
-            "--to", Self.models, "--mapping", PolicyLibraryTests.example.appendingPathComponent("contacts.json").path,
+            "--to", Self.models, "--mapping", PolicyLibrary.example.appendingPathComponent("contacts.json").path,
             "--policies", try Self.library.get().path,
         ]
     }

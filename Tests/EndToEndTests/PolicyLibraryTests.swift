@@ -3,94 +3,16 @@ import CoreDataStore
 import Foundation
 import ManagedModel
 import Stagecoach
-import Synchronization
 import TestSupport
 import Testing
 
-/// Builds the example package of policies, and what `port` makes of sources for Core Data, and runs the command with them.
-@Suite("Libraries of policies", .serialized)
+/// Runs the command with the example library of policies, and with what `port` makes of sources for Core Data.
+@Suite("Libraries of policies")
 struct PolicyLibraryTests {
-    static let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies")
-
-    /// A package of policies that was built.
-    private struct Built {
-        let folder: TemporaryFolder
-        let library: String
-    }
-
-    /// What a failed build said: its errors, and the end of its output.
-    private struct Unbuilt: Error {
-        let said: String
-    }
-
-    /// The example package, built once from a copy.
-    private static let built: Result<Built, any Error> = Result {
-        let folder = try TemporaryFolder()
-        let copy = folder.url.appendingPathComponent("ExamplePolicies")
-        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
-        for name in ["Package.swift", "Sources"] {
-            try FileManager.default.copyItem(
-                at: example.appendingPathComponent(name), to: copy.appendingPathComponent(name))
-        }
-        return Built(folder: folder, library: try build(copy, named: "ExamplePolicies", as: "example"))
-    }
-
-    /// The path of the example's library, which is built where it is not.
-    static func exampleLibrary() throws -> String { try built.get().library }
-
-    /// Held while a library is built and taken away: the next one of its name takes its place.
-    private static let building = Mutex(())
-
-    /// Builds a package in the configuration of this test; Stagecoach's own objects are kept from run to run.
-    ///
-    /// - Parameter label: what the library is told apart by from others of its name, which other tests use meanwhile.
-    static func build(_ package: URL, named name: String, as label: String) throws -> String {
-        try building.withLock { _ in
-            let built = try build(package, named: name)
-            let kept = built.replacingOccurrences(of: ".so", with: "-\(label).so")
-            try? FileManager.default.removeItem(atPath: kept)
-            try FileManager.default.copyItem(atPath: built, toPath: kept)
-            return kept
-        }
-    }
-
-    private static func build(_ package: URL, named name: String) throws -> String {
-        #if DEBUG
-            let configuration = "debug"
-        #else
-            let configuration = "release"
-        #endif
-        let scratch = SharedStores.repository.appendingPathComponent(".build/policy-libraries").path
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "swift", "build", "--package-path", package.path, "--scratch-path", scratch, "-c", configuration,
-            "--product", name, "--disable-index-store",
-        ]
-        // The compiler leaves folders where it puts temporary files.
-        let temporary = try TemporaryFolder()
-        defer { withExtendedLifetime(temporary) {} }
-        process.environment = ProcessInfo.processInfo.environment.merging(
-            ["STAGECOACH_PACKAGE": SharedStores.repository.path, "TMPDIR": temporary.path]
-        ) { $1 }
-        let log = temporary.url.appendingPathComponent("log")
-        try Data().write(to: log)
-        let output = try FileHandle(forWritingTo: log)
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        process.waitUntilExit()
-        let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-        // Not an expectation: its error is recorded once, and every later test that met it would pass.
-        guard process.terminationStatus == 0 else {
-            let errors = said.split(separator: "\n").filter { $0.contains("error:") }.joined(separator: "\n")
-            throw Unbuilt(said: "\(errors)\n…\n\(said.suffix(1000))")
-        }
-        return "\(scratch)/\(configuration)/lib\(name).so"
-    }
+    private static let models = PolicyLibrary.example.appendingPathComponent("Contacts.xcdatamodeld").path
 
     private func model(_ version: String) throws -> ManagedObjectModel {
-        try ModelLocator.load(Self.example.appendingPathComponent("Contacts.xcdatamodeld").path + ":" + version).model
+        try ModelLocator.load(Self.models + ":" + version).model
     }
 
     /// A store of three contacts.
@@ -107,8 +29,8 @@ struct PolicyLibraryTests {
 
     private func arguments(_ source: String, _ destination: String, _ libraries: String...) -> [String] {
         [
-            "migrate", source, destination, "--to", Self.example.appendingPathComponent("Contacts.xcdatamodeld").path,
-            "--mapping", Self.example.appendingPathComponent("contacts.json").path, "--check", "full",
+            "migrate", source, destination, "--to", Self.models,
+            "--mapping", PolicyLibrary.example.appendingPathComponent("contacts.json").path, "--check", "full",
         ] + libraries.flatMap { ["--policies", $0] }
     }
 
@@ -126,9 +48,9 @@ struct PolicyLibraryTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
     }
 
-    @Test("The example's policies and functions run in the command's own Stagecoach", .timeLimit(.minutes(30)))
+    @Test("The example's policies and functions run in the command's own Stagecoach")
     func example() throws {
-        let library = try Self.built.get().library
+        let library = try PolicyLibrary.exampleLibrary()
         let folder = try TemporaryFolder()
         let source = try source(in: folder)
         let destination = folder.file("new.sqlite")
@@ -170,9 +92,9 @@ struct PolicyLibraryTests {
         #expect(damaged.code == 65 && damaged.output.contains("Contact/p2 initials"), "\(damaged.output)")
     }
 
-    @Test("The check says what the example registers, and what is missing beside it", .timeLimit(.minutes(30)))
+    @Test("The check says what the example registers, and what is missing beside it")
     func check() throws {
-        let library = try Self.built.get().library
+        let library = try PolicyLibrary.exampleLibrary()
         let check = try CommandBinary.run(["policies", "check", library])
         #expect(check.code == 0 && check.messages.isEmpty, "\(check.output)\(check.messages)")
         #expect(check.output.contains("built by   Swift version "), "\(check.output)")
@@ -249,27 +171,23 @@ struct PolicyLibraryTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file("a.sqlite")))
     }
 
-    @Test("Ported sources compile against Stagecoach, and their library loads", .timeLimit(.minutes(30)))
+    @Test("Ported sources compile against Stagecoach, and their library loads")
     func ported() throws {
-        // First the example: then Stagecoach's objects are there.
-        _ = try Self.built.get()
         let folder = try TemporaryFolder()
-        let package = folder.url.appendingPathComponent("Ported")
-        let sources = package.appendingPathComponent("Sources/ExamplePolicies").path
+        let sources = folder.file("ported")
         let port = try CommandBinary.run(
             ["port", SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path, "--apply", sources])
         #expect(port.code == 0, "\(port.messages)")
         // The types for which port makes no stub have to be there.
-        let list = SharedStores.repository.appendingPathComponent("Sources/StagecoachCommand/Porting/known-types.txt")
-        let types = try String(contentsOf: list, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
-            .flatMap { $0.split(separator: " ") }
+        let list = SharedStores.repository.appendingPathComponent("Sources/StagecoachCommand/Porting/KnownTypes.swift")
+        let types = try String(contentsOf: list, encoding: .utf8).split(separator: "\n")
+            .filter { $0.hasPrefix("        ") && !$0.contains("\"") }.flatMap { $0.split(separator: " ") }
         #expect(types.count > 600)
         let aliases = types.enumerated().map { "typealias Known\($0) = \($1)\n" }.joined()
         try Data("import Stagecoach\n\(aliases)".utf8).write(to: URL(fileURLWithPath: sources + "/KnownTypes.swift"))
-        try FileManager.default.copyItem(
-            at: Self.example.appendingPathComponent("Package.swift"),
-            to: package.appendingPathComponent("Package.swift"))
-        let library = try Self.build(package, named: "ExamplePolicies", as: "ported")
+        let compiled = try PolicyLibrary(sources: sources)
+        defer { withExtendedLifetime(compiled) {} }
+        let library = compiled.path
         let store = try source(in: folder)
         let outcome = try CommandBinary.run(arguments(store, folder.file("a.sqlite"), library))
         // The library registers its own policies, not the mapping model's.
@@ -330,9 +248,8 @@ struct PolicyLibraryTests {
         }
         """
 
-    @Test("A library's policy sees and sets the objects of transformable attributes", .timeLimit(.minutes(30)))
+    @Test("A library's policy sees and sets the objects of transformable attributes")
     func transformables() throws {
-        _ = try Self.built.get()
         let folder = try TemporaryFolder()
         func write(_ text: String, _ path: String) throws -> String {
             let file = folder.url.appendingPathComponent(path)
@@ -341,12 +258,10 @@ struct PolicyLibraryTests {
             try text.write(to: file, atomically: true, encoding: .utf8)
             return file.path
         }
-        let package = folder.url.appendingPathComponent("Transformables")
-        _ = try write(Self.transformableSource, "Transformables/Sources/ExamplePolicies/TagPolicy.swift")
-        try FileManager.default.copyItem(
-            at: Self.example.appendingPathComponent("Package.swift"),
-            to: package.appendingPathComponent("Package.swift"))
-        let library = try Self.build(package, named: "ExamplePolicies", as: "transformables")
+        _ = try write(Self.transformableSource, "Sources/TagPolicy.swift")
+        let compiled = try PolicyLibrary(sources: folder.file("Sources"))
+        defer { withExtendedLifetime(compiled) {} }
+        let library = compiled.path
         _ = try write(
             """
             <?xml version="1.0" encoding="UTF-8"?>

@@ -6,10 +6,10 @@ package enum CommandCatalog {
     package static let version = "0.1.0"
     /// The date of the version, shown in manual pages.
     package static let date = "2026-11-22"
-    package static let all = CommandTable(String(decoding: PackageResources.commands_txt, as: UTF8.self)).commands
+    package static let all = CommandTable(text).commands
 }
 
-/// Reads `commands.txt`; its head explains its lines.
+/// Reads `CommandCatalog.text`, whose comment explains its lines.
 struct CommandTable {
     private(set) var commands: [CommandSpecification] = []
     private var groups: [String: [OptionSpecification]] = [:]
@@ -23,7 +23,6 @@ struct CommandTable {
             let words = line.split(separator: " ").map(String.init)
             func following() -> String { String(lines.popFirst()?.dropFirst(2) ?? "") }
             switch line.first {
-            case "#": break
             case "=":
                 commands.append(CommandSpecification(name: words[1], summary: words[2...].joined(separator: " ")))
                 (group, heading) = (nil, .common)

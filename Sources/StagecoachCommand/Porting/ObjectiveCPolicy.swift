@@ -132,8 +132,19 @@ struct ObjectiveCPolicy: Encodable {
         return selector.hasSuffix(":") ? parts.dropLast() : parts
     }
 
+    /// Types of Objective-C and what they are in Swift; any other is `Any?`.
+    private static let swiftTypes = [
+        "NSString*": "String?", "NSNumber*": "NSNumber?", "NSDecimalNumber*": "NSNumber?",
+        "NSDate*": "Date?", "NSData*": "Data?", "NSUUID*": "UUID?", "NSURL*": "URL?",
+        "NSManagedObject*": "NSManagedObject?", "NSSet*": "NSSet?",
+        "NSMigrationManager*": "NSMigrationManager", "NSEntityMapping*": "NSEntityMapping", "BOOL": "Bool",
+        "bool": "Bool", "NSInteger": "Int", "NSUInteger": "Int", "int": "Int", "long": "Int",
+        "int16_t": "Int", "int32_t": "Int", "int64_t": "Int", "double": "Double", "float": "Double",
+        "CGFloat": "Double", "NSTimeInterval": "Double",
+    ]
+
     private static func swiftType(_ type: String) -> String {
         let name = type.replacing("nullable", with: "").replacing("nonnull", with: "")
-        return PortTable.lines(PackageResources.objective_c_types_txt).first { $0[0] == name }?[1] ?? "Any?"
+        return swiftTypes[name] ?? "Any?"
     }
 }

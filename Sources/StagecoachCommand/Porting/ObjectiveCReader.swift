@@ -123,7 +123,8 @@ struct ObjectiveCReader {
 
     private static func type(_ tokens: [SwiftToken], _ range: Range<Int>) -> String {
         guard range.lowerBound < range.upperBound else { return "id" }
-        return tokens[range].map(\.text).filter { $0 != "const" && $0 != "_Nullable" && $0 != "_Nonnull" }.joined()
+        let marks: Set<String> = ["const", "_Nullable", "_Nonnull"]
+        return tokens[range].map(\.text).filter { !marks.contains($0) }.joined()
     }
 
     /// Returns the messages in a range, each after those that its receiver and arguments send.

@@ -8,16 +8,15 @@ struct PlatformPart {
     /// The declarations that ported copies get; empty for none.
     let source: String
 
-    /// The parts of `platform.swift.txt`. Each begins with a line `//@ KIND | USES | MESSAGE`.
-    static let all: [PlatformPart] = String(decoding: PackageResources.platform_swift_txt, as: UTF8.self)
-        .split(separator: "//@ ").map { section in
-            let end = section.firstIndex(of: "\n") ?? section.endIndex
-            let head = section[..<end].split(separator: "|").map { $0.trimmingPrefix { $0 == " " } }
-            let uses = head[1].split(separator: " ").map { SwiftLexer.tokens(of: String($0)).map(\.text) }
-            return PlatformPart(
-                uses: uses, kind: PortFinding.Kind(rawValue: head[0].filter { $0 != " " }),
-                message: String(head.count > 2 ? head[2] : ""), source: String(section[end...].dropFirst()))
-        }
+    /// The parts that `text` lists.
+    static let all: [PlatformPart] = text.split(separator: "//@ ").map { section in
+        let end = section.firstIndex(of: "\n") ?? section.endIndex
+        let head = section[..<end].split(separator: "|").map { $0.trimmingPrefix { $0 == " " } }
+        let uses = head[1].split(separator: " ").map { SwiftLexer.tokens(of: String($0)).map(\.text) }
+        return PlatformPart(
+            uses: uses, kind: PortFinding.Kind(rawValue: head[0].filter { $0 != " " }),
+            message: String(head.count > 2 ? head[2] : ""), source: String(section[end...].dropFirst()))
+    }
 
     /// The names that the sources of all parts declare or use.
     static let names = Set(all.flatMap { SwiftLexer.tokens(of: $0.source) }.filter { $0.kind == .word }.map(\.text))

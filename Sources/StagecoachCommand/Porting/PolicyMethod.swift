@@ -19,9 +19,36 @@ struct PolicyMethod {
         }
     }
 
-    static let all = PortTable.lines(PackageResources.policy_methods_txt, cutAt: "|").map {
-        PolicyMethod($0[0], $0[1], $0[2], $0[3])
-    }
+    static let all = [
+        PolicyMethod(
+            "begin", "_ mapping, with manager",
+            "beginEntityMapping:manager:",
+            "once, before the first object is created"),
+        PolicyMethod(
+            "createDestinationInstances", "forSource sInstance, in mapping, manager",
+            "createDestinationInstancesForSourceInstance:entityMapping:manager:",
+            "once for each source object"),
+        PolicyMethod(
+            "endInstanceCreation", "forMapping mapping, manager",
+            "endInstanceCreationForEntityMapping:manager:",
+            "once, after the last object is created"),
+        PolicyMethod(
+            "createRelationships", "forDestination dInstance, in mapping, manager",
+            "createRelationshipsForDestinationInstance:entityMapping:manager:",
+            "once for each destination object, when all entity mappings have created theirs"),
+        PolicyMethod(
+            "endRelationshipCreation", "forMapping mapping, manager",
+            "endRelationshipCreationForEntityMapping:manager:",
+            "once, after the last object is related"),
+        PolicyMethod(
+            "performCustomValidation", "forMapping mapping, manager",
+            "performCustomValidationForEntityMapping:manager:",
+            "once, before the model's rules are checked"),
+        PolicyMethod(
+            "end", "_ mapping, manager",
+            "endEntityMapping:manager:",
+            "once, at the very end"),
+    ]
 
     /// The declaration's head, with Core Data's types.
     var declaration: String {

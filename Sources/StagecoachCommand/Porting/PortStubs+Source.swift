@@ -4,9 +4,8 @@ extension PortStubs {
         let parts = parts.sorted().map { PlatformPart.all[$0].source }.filter { !$0.isEmpty }
         guard !missing.isEmpty || !parts.isEmpty else { return nil }
         let types = missing.values.sorted { $0.name < $1.name }.map { "\n" + Self.stub($0) }
-        let base = String(decoding: PackageResources.stubs_swift_txt, as: UTF8.self)
         let members = cases.isEmpty ? "" : "\nextension Missing {\n\(Self.declarations(cases, in: "Missing"))}\n"
-        let body = base + members + (types + parts).joined()
+        let body = Self.base + members + (types + parts).joined()
         return "import Stagecoach\(PortTable.foundationImports(SwiftLexer.tokens(of: body)))\n\n" + body
     }
 

@@ -1,12 +1,12 @@
-/// The tables that `port` reads: lines of words or of other parts, and comments behind `#`.
+/// The tables of `port`: lines of words, and comments behind `#`.
 enum PortTable {
-    static func lines(_ bytes: [UInt8], cutAt separator: Character = " ") -> [[String]] {
-        String(decoding: bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
-            .map { $0.split(separator: separator).map(String.init) }
+    /// Returns the words of each line of a table.
+    static func lines(_ text: String) -> [[String]] {
+        text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.split(separator: " ").map(String.init) }
     }
 
     /// The names of types that need no stub: Swift's and Foundation's on Linux, and Stagecoach's.
-    static let knownTypes = Set(lines(PackageResources.known_types_txt).joined())
+    static let knownTypes = Set(lines(knownTypesText).joined())
 
     /// Tells whether a name with a capital letter is Linux's or Stagecoach's, as a type or otherwise.
     static func isKnown(_ name: String) -> Bool {
@@ -14,7 +14,7 @@ enum PortTable {
             || has(name, in: "presentModules") || foundationModules.contains { has(name, in: $0) }
     }
 
-    /// The modules that have parts of Foundation on Linux. Each has a list of its types in `words.txt`.
+    /// The modules that have parts of Foundation on Linux. Each has a list of its types in `wordsText`.
     static let foundationModules = ["FoundationNetworking", "FoundationXML"]
 
     /// Returns the import statements of the modules that have parts of Foundation which a source uses, each on its own line.
@@ -25,7 +25,7 @@ enum PortTable {
     }
 
     /// The names of members, functions and constants that Linux and Stagecoach have.
-    static let knownNames = Set(lines(PackageResources.known_names_txt).joined()).union(PlatformPart.names)
+    static let knownNames = Set(lines(knownNamesText).joined()).union(PlatformPart.names)
 
     /// The names that can be seen in a policy's functions: functions and constants of Swift, Foundation and the C library, and
     /// the members of every policy.
@@ -33,11 +33,11 @@ enum PortTable {
         .union(PlatformPart.names)
 
     /// The members of the types that policies use most, by type.
-    static let knownMembers: [String: Set<String>] = lines(PackageResources.known_members_txt)
+    static let knownMembers: [String: Set<String>] = lines(knownMembersText)
         .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()).union(words["partMembers", default: []]) }
 
-    /// The lists of `words.txt`, by name.
-    static let words: [String: Set<String>] = lines(PackageResources.words_txt)
+    /// The lists of `wordsText`, by name.
+    static let words: [String: Set<String>] = lines(wordsText)
         .reduce(into: [:]) { $0[$1[0]] = Set($1.dropFirst()) }
 
     /// Tells whether a list has a word.

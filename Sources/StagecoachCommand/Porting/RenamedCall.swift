@@ -40,7 +40,7 @@ struct RenamedCall {
 
     static let byName = Dictionary(grouping: all.filter(\.isCall), by: \.name)
     static let properties = Dictionary(grouping: all.filter { !$0.isCall }, by: \.name)
-    static let all = PortTable.lines(PackageResources.renamed_calls_txt).map {
+    static let all = PortTable.lines(text).map {
         RenamedCall($0[0], $0[1], $0.count > 2 ? $0[2] : "")
     }
 }

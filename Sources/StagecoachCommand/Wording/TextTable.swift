@@ -10,8 +10,9 @@ extension [[String]] {
     ///   - indent: the number of spaces before each line.
     ///   - right: the columns that are aligned right.
     func lines(indent: Int = 2, right: Set<Int> = []) -> [String] {
-        let widths = (0..<(map(\.count).max() ?? 0)).map { column in
-            map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+        let columns: Int = map(\.count).max() ?? 0
+        let widths: [Int] = (0..<columns).map { column in
+            map { (row: [String]) -> Int in column < row.count ? row[column].count : 0 }.max() ?? 0
         }
         return map { row in
             var line = String(repeating: " ", count: indent)

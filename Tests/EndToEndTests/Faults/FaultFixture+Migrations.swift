@@ -169,7 +169,7 @@ extension FaultFixture {
 
     @Sendable private static func policy() throws -> FaultFixture {
         let library =
-            try ProcessInfo.processInfo.environment["STAGECOACH_POLICIES"] ?? PolicyLibraryTests.exampleLibrary()
+            try ProcessInfo.processInfo.environment["STAGECOACH_POLICIES"] ?? PolicyLibrary.exampleLibrary()
         return try FaultFixture(
             "policy",
             line + [
