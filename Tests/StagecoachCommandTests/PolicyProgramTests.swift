@@ -79,6 +79,15 @@ import Testing
             PolicyLibraryCheck.compiler("Swift version ", in: content) == "Swift version 6.3.1 (swift-6.3.1-RELEASE)")
         #expect(PolicyLibraryCheck.compiler("clang version ", in: content) == nil)
         #expect(PolicyLibraryCheck.compiler("Swift version ", in: Data("Swift".utf8)) == nil)
+
+        // With debug information a binary tells both; two are compared by what both tell.
+        let (swift, clang) = ("Swift version 6.3.1 (a)", "clang version 21.0.0 (b)")
+        let (full, bare) = (Data("\(clang)\0\(swift)\0".utf8), Data("\(clang)\0".utf8))
+        #expect(PolicyLibraryCheck.compilers(of: full, and: full) == (swift, swift))
+        #expect(PolicyLibraryCheck.compilers(of: full, and: bare) == (clang, clang))
+        #expect(PolicyLibraryCheck.compilers(of: bare, and: full) == (clang, clang))
+        #expect(PolicyLibraryCheck.compilers(of: full, and: Data()) == (swift, nil))
+        #expect(PolicyLibraryCheck.compilers(of: Data(), and: full) == (nil, nil))
     }
 
     @Test("The check wants the word check, and tells files apart")

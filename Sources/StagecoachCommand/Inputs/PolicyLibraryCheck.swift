@@ -41,10 +41,8 @@ struct PolicyLibraryCheck: Encodable {
             throw MigrationError("policies.unloadable", .configuration, "The file is no shared library", at: path)
         }
         library = path
-        let mark = Self.compilerMarks.first { Self.compiler($0, in: content) != nil }
-        compiler = mark.flatMap { Self.compiler($0, in: content) }
         let program = try? Data(contentsOf: URL(fileURLWithPath: "/proc/self/exe"), options: .alwaysMapped)
-        programCompiler = mark.flatMap { mark in program.flatMap { Self.compiler(mark, in: $0) } }
+        (compiler, programCompiler) = Self.compilers(of: content, and: program ?? Data())
         registers = content.range(of: Data("\0\(PolicyLibrary.symbol)\0".utf8)) != nil
         needed = LoaderView.libraries(of: path)
         let loading = PolicyProgram.besideThis
@@ -79,7 +77,13 @@ struct PolicyLibraryCheck: Encodable {
     }
 
     /// Texts that compilers leave in what they build: the Swift compiler with debug information, the clang in it always.
-    static let compilerMarks = ["Swift version ", "clang version "]
+    private static let compilerMarks = ["Swift version ", "clang version "]
+
+    /// Finds the compilers that built two binaries, told in the same way where both tell in one.
+    static func compilers(of library: Data, and program: Data) -> (library: String?, program: String?) {
+        let told = compilerMarks.map { (library: compiler($0, in: library), program: compiler($0, in: program)) }
+        return told.first { $0.library != nil && $0.program != nil } ?? told.first { $0.library != nil } ?? (nil, nil)
+    }
 
     /// Finds a compiler's version in a binary: `Swift version 6.3.1 (swift-6.3.1-RELEASE)`.
     static func compiler(_ mark: String, in content: Data) -> String? {

@@ -9,7 +9,8 @@ import Testing
 /// A usual run tries a few of everything. The long one, with the command built for release:
 ///
 ///     swift build -c release --product stagecoach
-///     STAGECOACH_COMMAND=.build/release/stagecoach STAGECOACH_FAULTS=1000 swift test --disable-xctest -Xswiftc -O --filter FaultTests
+///     STAGECOACH_COMMAND=.build/release/stagecoach STAGECOACH_FAULTS=1000 \
+///         swift test --disable-xctest -Xswiftc -O -Xswiftc -gnone --filter FaultTests
 ///
 /// makes 1,000 kills, 500 power failures and 1,000 failed calls. `STAGECOACH_SEED` tries others,
 /// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60),
