@@ -9,7 +9,7 @@ package struct ArchivedGraph: Sendable, Equatable {
     enum Node: Sendable, Equatable {
         case null
         case plain(PropertyListValue)
-        case object(classNames: [String], fields: [String: PropertyListValue])
+        case object(classNames: [String], fields: PropertyListDictionary)
         case outside(String)
     }
 
@@ -95,10 +95,10 @@ private struct GraphCopy {
         while next < waiting.count {
             let (place, object) = waiting[next]
             next += 1
-            var fields: [String: PropertyListValue] = [:]
+            var fields = PropertyListDictionary()
             for key in object.keys {
                 guard let field = object.field(key) else { continue }
-                fields[key] = try copied(field, of: object, depth: 0)
+                fields.add(try copied(field, of: object, depth: 0), forKey: key)
             }
             nodes[place] = .object(classNames: object.classNames, fields: fields)
         }
@@ -154,7 +154,7 @@ extension KeyedArchiveBuilder {
         }
         for (place, node) in zip(places, graph.nodes) {
             guard case .object(let names, let fields) = node, let className = ClassName(names: names) else { continue }
-            fill(place, className, fields.mapValues { Self.placed($0, places) })
+            fill(place, className, fields.map { ($0.key, Self.placed($0.value, places)) })
         }
         return places.first ?? .null
     }

@@ -262,14 +262,14 @@ struct BinaryPropertyListReader {
         let values = try claimReferences(count, at: &position)
         try chargeMembers(2 * count)
         var result = Decoded(value: .null)
-        var entries: [String: PropertyListValue] = [:]
+        var entries = PropertyListDictionary()
         // No capacity is reserved: a dictionary of repeated keys fails at the first repetition, before it takes much memory.
         for index in 0..<count {
             guard case .string(let key) = try member(at: keys, index, depth: depth, of: &result) else {
                 throw .archive("archive.format", "A dictionary of the property list has a key that is no string")
             }
             let value = try member(at: values, index, depth: depth, of: &result)
-            guard entries.updateValue(value, forKey: key) == nil else {
+            guard entries.add(value, forKey: key) else {
                 throw .archive("archive.format", "A dictionary of the property list has the key \(key) twice")
             }
         }

@@ -107,7 +107,9 @@ struct BinaryPropertyListWriter {
     }
 
     /// Returns the entries of a dictionary in the order in which they are written, that of the keys' bytes.
-    static func sorted(_ entries: [String: PropertyListValue]) -> [(key: String, value: PropertyListValue)] {
+    static func sorted(
+        _ entries: some Sequence<PropertyListDictionary.Element>
+    ) -> [PropertyListDictionary.Element] {
         entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     }
 

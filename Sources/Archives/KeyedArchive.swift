@@ -10,7 +10,7 @@ package final class KeyedArchive: Sendable {
     /// The `$objects`; the first one stands for nil.
     private let objects: [PropertyListValue]
     /// The `$top` entries.
-    private let top: [String: PropertyListValue]
+    private let top: PropertyListDictionary
 
     /// Reads the frame of an archive.
     ///
@@ -68,7 +68,7 @@ package final class KeyedArchive: Sendable {
     }
 
     private func object(
-        _ uid: Int, _ fields: [String: PropertyListValue]
+        _ uid: Int, _ fields: PropertyListDictionary
     ) throws(MigrationError) -> ArchivedObject {
         guard case .uid(let classID) = fields["$class"], classID < UInt64(objects.count),
             case .dictionary(let description) = objects[Int(classID)],
@@ -98,8 +98,8 @@ package struct ArchivedObject: Sendable {
     /// The object's number in the archive.
     package let uid: Int
     package let className: String
-    fileprivate let classDescription: [String: PropertyListValue]
-    fileprivate let fields: [String: PropertyListValue]
+    fileprivate let classDescription: PropertyListDictionary
+    fileprivate let fields: PropertyListDictionary
 
     /// The class and its ancestors by name, nearest first.
     package var classNames: [String] {

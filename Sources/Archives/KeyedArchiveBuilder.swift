@@ -73,11 +73,11 @@ package struct KeyedArchiveBuilder {
     /// - Precondition: the place is reserved and empty.
     package mutating func fill(
         _ reference: Reference, _ className: ClassName, _ fields: [String: PropertyListValue]
-    ) {
+    ) { fill(reference, className, Array(fields)) }
+
+    mutating func fill(_ reference: Reference, _ className: ClassName, _ fields: [PropertyListDictionary.Element]) {
         precondition(reserved.remove(reference.uid) != nil, "a place is filled once")
-        var fields = fields
-        fields["$class"] = classReference(className).field
-        write(reference, BinaryPropertyListWriter.sorted(fields))
+        write(reference, BinaryPropertyListWriter.sorted(fields + [("$class", classReference(className).field)]))
     }
 
     /// Adds an object.

@@ -17,7 +17,7 @@ package enum PropertyListValue: Sendable, Equatable {
     case array([PropertyListValue])
     /// The members in the order of the file.
     case set([PropertyListValue])
-    case dictionary([String: PropertyListValue])
+    case dictionary(PropertyListDictionary)
 
     /// The kind of the value, for messages.
     package var kindName: String {
@@ -44,8 +44,10 @@ package enum PropertyListValue: Sendable, Equatable {
         case .array(let members): return .array(try members.map(transform))
         case .set(let members): return .set(try members.map(transform))
         case .dictionary(let entries):
-            var replaced: [String: PropertyListValue] = [:]
-            for (key, member) in entries.sorted(by: { $0.key < $1.key }) { replaced[key] = try transform(member) }
+            var replaced = PropertyListDictionary()
+            for (key, member) in entries.sorted(by: { $0.key < $1.key }) {
+                replaced.add(try transform(member), forKey: key)
+            }
             return .dictionary(replaced)
         default: return self
         }

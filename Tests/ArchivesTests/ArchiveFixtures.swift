@@ -18,7 +18,7 @@ enum RandomPropertyList {
         case 8: return .string(text(&random))
         case 9: return .set((0..<random.below(6)).map { _ in value(&random, depth: depth - 1) })
         case 10:
-            var entries: [String: PropertyListValue] = [:]
+            var entries = PropertyListDictionary()
             for _ in 0..<random.below(20) { entries[text(&random)] = value(&random, depth: depth - 1) }
             return .dictionary(entries)
         default: return .array((0..<random.below(20)).map { _ in value(&random, depth: depth - 1) })

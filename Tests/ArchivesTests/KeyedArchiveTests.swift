@@ -127,7 +127,7 @@ struct KeyedArchiveTests {
         #expect(failure { _ = try builder.encode(root: root) }?.code == "archive.unfilled")
     }
 
-    private func archive(objects: [PropertyListValue], top: [String: PropertyListValue]) throws -> KeyedArchive {
+    private func archive(objects: [PropertyListValue], top: PropertyListDictionary) throws -> KeyedArchive {
         try KeyedArchive(
             decoding: BinaryPropertyList.encode(
                 .dictionary([

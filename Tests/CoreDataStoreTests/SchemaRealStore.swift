@@ -43,7 +43,7 @@ struct SchemaRealStore {
             case .dictionary(let plist) = try BinaryPropertyList.decode(bytes)
         else { return nil }
         row.reset()
-        self.plist = plist
+        self.plist = plist.byKey
         if case .integer(let version) = plist["NSPersistenceFrameworkVersion"] {
             frameworkVersion = version
         } else {
@@ -104,7 +104,7 @@ private final class XMLModels {
             let computed = VersionHash.entityHashes(of: model).mapValues { hash -> PropertyListValue in
                 if case .known(let bytes) = hash { .data(bytes) } else { .null }
             }
-            return hashes == .dictionary(computed)
+            return hashes == .dictionary(PropertyListDictionary(computed))
         }
     }
 

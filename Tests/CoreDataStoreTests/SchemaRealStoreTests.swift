@@ -1,3 +1,4 @@
+import Archives
 import ManagedModel
 import TestSupport
 import Testing
@@ -164,9 +165,11 @@ struct SchemaRealStoreTests {
             else { continue }
             let metadata = DestinationMetadata(
                 uuid: WritingTestStore.uuid, sourceProperties: store.plist,
-                versionHashes: stored.compactMapValues { if case .data(let bytes) = $0 { bytes } else { nil } },
+                versionHashes: stored.byKey.compactMapValues { if case .data(let bytes) = $0 { bytes } else { nil } },
                 versionIdentifiers: labels.compactMap { if case .string(let label) = $0 { label } else { nil } })
-            #expect(try metadata.propertyList(for: model) == .dictionary(store.plist), "\(store.name)")
+            #expect(
+                try metadata.propertyList(for: model) == .dictionary(PropertyListDictionary(store.plist)),
+                "\(store.name)")
             sums += [DestinationMetadata.Key.digest, DestinationMetadata.Key.checksum].count { store.plist[$0] != nil }
         }
         print("sums recomputed: \(sums)")

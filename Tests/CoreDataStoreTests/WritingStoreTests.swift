@@ -112,7 +112,8 @@ struct WritingStoreTests {
         }
         let hashes = W.metadata(schema.model).versionHashes
         #expect(plist["NSStoreType"] == .string("SQLite"))
-        #expect(plist["NSStoreModelVersionHashes"] == .dictionary(hashes.mapValues { .data($0) }))
+        #expect(
+            plist["NSStoreModelVersionHashes"] == .dictionary(PropertyListDictionary(hashes.mapValues { .data($0) })))
         #expect(plist["NSStoreModelVersionHashesVersion"] == .integer(3))
         #expect(plist["NSStoreModelVersionIdentifiers"] == .array([.string("2.0")]))
         #expect(plist["_NSAutoVacuumLevel"] == .string("2"))

@@ -95,7 +95,7 @@ enum FuzzStores {
     /// Z_METADATA's property list.
     static func readMetadata(_ bytes: [UInt8]) throws {
         guard case .dictionary(let list) = try BinaryPropertyList.decode(bytes) else { return }
-        let metadata = StoreMetadata(uuid: "", propertyList: list)
+        let metadata = StoreMetadata(uuid: "", propertyList: list.byKey)
         _ = (metadata.versionHashes, metadata.versionIdentifiers, metadata.versionChecksum, metadata.applicationValues)
         _ = VersionHash.digest(of: metadata.versionHashes)
         _ = ModelDifference.describe(store: metadata.versionHashes, model: FuzzModels.shared.source)

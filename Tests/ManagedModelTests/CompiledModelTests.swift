@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Compiled models")
 struct CompiledModelTests {
-    typealias Change = ([String: PropertyListValue]) -> [String: PropertyListValue]
+    typealias Change = (PropertyListDictionary) -> PropertyListDictionary
 
     /// A bundle of the library's two versions, compiled by our own writer.
     private func bundle(
@@ -17,16 +17,16 @@ struct CompiledModelTests {
         let folder = try TemporaryFolder()
         let path = folder.file("Library.momd")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        var hashes: [String: PropertyListValue] = [:]
+        var hashes = PropertyListDictionary()
         for version in versions {
             let model = try ModelLocator.load(ModelFixtures.library + ":" + version).model
             try Data(try ModelArchive.encode(model)).write(to: URL(fileURLWithPath: "\(path)/\(version).mom"))
             let known = VersionHash.entityHashes(of: model).compactMapValues(\.bytes)
-            hashes[version] = .dictionary(known.mapValues { .data($0) })
+            hashes[version] = .dictionary(PropertyListDictionary(known.mapValues { .data($0) }))
         }
         try Data("momv2$".utf8).write(to: URL(fileURLWithPath: path + "/Library 2.omo"))
         if let change {
-            var info: [String: PropertyListValue] = ["NSManagedObjectModel_VersionHashes": .dictionary(hashes)]
+            var info: PropertyListDictionary = ["NSManagedObjectModel_VersionHashes": .dictionary(hashes)]
             if let current { info["NSManagedObjectModel_CurrentVersionName"] = .string(current) }
             let bytes = try BinaryPropertyList.encode(.dictionary(change(info)))
             try Data(bytes).write(to: URL(fileURLWithPath: path + "/VersionInfo.plist"))
@@ -87,7 +87,7 @@ struct CompiledModelTests {
 
     @Test("Hashes that are not the model's are an error that names the entities")
     func hashes() throws {
-        func info(_ version: String, _ edit: @escaping (inout [String: PropertyListValue]) -> Void) -> Change {
+        func info(_ version: String, _ edit: @escaping (inout PropertyListDictionary) -> Void) -> Change {
             { info in
                 var info = info
                 guard case .dictionary(var versions)? = info["NSManagedObjectModel_VersionHashes"],

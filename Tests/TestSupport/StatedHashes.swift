@@ -17,9 +17,9 @@ package enum StatedHashes {
             case .dictionary(var list) = try BinaryPropertyList.decode(bytes)
         else { throw ReferenceFileError(description: "\(path): no metadata") }
         read.reset()
-        var all: [String: PropertyListValue] = [:]
+        var all = PropertyListDictionary()
         if case .dictionary(let known) = list["NSStoreModelVersionHashes"] { all = known }
-        all.merge(hashes.mapValues { .data($0) }) { $1 }
+        for (name, hash) in hashes { all[name] = .data(hash) }
         list["NSStoreModelVersionHashes"] = .dictionary(all)
         list[StoreMetadata.unknownHashesKey] = nil
         if hasSums {

@@ -240,7 +240,7 @@ package final class SourceStore {
         let value: PropertyListValue
         do { value = try BinaryPropertyList.decode(bytes) } catch { throw damaged("Z_PLIST cannot be read", error) }
         guard case .dictionary(let list) = value else { throw damaged("Z_PLIST is no dictionary") }
-        return StoreMetadata(uuid: uuid, propertyList: list)
+        return StoreMetadata(uuid: uuid, propertyList: list.byKey)
     }
 
     private static func readPrimaryKeys(_ connection: Connection) throws(MigrationError) -> [PrimaryKeyRow] {

@@ -26,10 +26,8 @@ package struct StoreMetadata: Sendable, Equatable {
     /// The version hashes by entity name, 32 bytes each, without those that only Core Data knows; empty if the store has none.
     package var versionHashes: [String: [UInt8]] {
         guard case .dictionary(let hashes) = propertyList["NSStoreModelVersionHashes"] else { return [:] }
-        var found: [String: [UInt8]] = hashes.compactMapValues { value in
-            guard case .data(let bytes) = value else { return nil }
-            return bytes
-        }
+        var found: [String: [UInt8]] = [:]
+        for case (let name, .data(let bytes)) in hashes { found[name] = bytes }
         if case .array(let names) = propertyList[Self.unknownHashesKey] {
             for case .string(let name) in names where found[name] == nil { found[name] = [] }
         }

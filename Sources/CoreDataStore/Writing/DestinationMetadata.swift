@@ -74,7 +74,7 @@ package struct DestinationMetadata: Sendable {
         var properties = sourceProperties
         properties[Key.unknownHashes] = missing.isEmpty ? nil : .array(missing.sorted().map { .string($0) })
         properties[Key.storeType] = .string("SQLite")
-        properties[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
+        properties[Key.hashes] = .dictionary(PropertyListDictionary(hashes.mapValues { .data($0) }))
         properties[Key.hashesVersion] = .integer(3)
         properties[Key.identifiers] = .array(versionIdentifiers.map { .string($0) })
         properties[Key.autoVacuum] = .string("2")
@@ -86,10 +86,10 @@ package struct DestinationMetadata: Sendable {
             // Both are computed over all hashes.
             properties[Key.digest] = nil
             properties[Key.checksum] = nil
-            return .dictionary(properties)
+            return .dictionary(PropertyListDictionary(properties))
         }
         if properties[Key.digest] != nil { properties[Key.digest] = .string(VersionHash.digest(of: hashes)) }
         if properties[Key.checksum] != nil { properties[Key.checksum] = .string(VersionHash.checksum(of: hashes)) }
-        return .dictionary(properties)
+        return .dictionary(PropertyListDictionary(properties))
     }
 }

@@ -17,7 +17,7 @@ extension StoreMetadata {
         try store.close()
         list.merge(values.filter { !frameworkKeys.contains($0.key) }) { own, _ in own }
         let bytes: [UInt8]
-        do { bytes = try BinaryPropertyList.encode(.dictionary(list)) } catch {
+        do { bytes = try BinaryPropertyList.encode(.dictionary(PropertyListDictionary(list))) } catch {
             throw MigrationError(
                 "metadata.value", .usage, "The metadata cannot be written as a property list: \(error)",
                 context: .init(path: path))

@@ -130,7 +130,7 @@ extension PropertyListValue {
         case let entries as [String: Any]:
             let values = entries.compactMapValues(PropertyListValue.init(object:))
             guard values.count == entries.count else { return nil }
-            self = .dictionary(values)
+            self = .dictionary(PropertyListDictionary(values))
         default: return nil
         }
     }
@@ -148,7 +148,7 @@ extension PropertyListValue {
         case .string(let text): text
         case .array(let members): members.compactMap(\.object)
         case .set(let members): members.compactMap(\.object)
-        case .dictionary(let values): values.compactMapValues(\.object)
+        case .dictionary(let values): values.byKey.compactMapValues(\.object)
         }
     }
 }
