@@ -23,6 +23,8 @@ final class OrderPolicy: ShopMigrationPolicy {
         counter += 1
         if counter > maximumCount { throw OrderFailure.tooMany(counter) }
         if counter % 100 == 0 { report(progress: counter) }
+        // Names that the superclass has, and that are members of other types elsewhere.
+        if let shop = order.value(forKey: "shop") as? String, text != nil { order.setValue(text + level + shop, forKey: "note") }
         manager.associate(sourceInstance: sInstance, withDestinationInstance: order, for: mapping)
     }
 

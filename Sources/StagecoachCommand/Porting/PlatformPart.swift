@@ -21,6 +21,16 @@ struct PlatformPart {
     /// The names that the sources of all parts declare or use.
     static let names = Set(all.flatMap { SwiftLexer.tokens(of: $0.source) }.filter { $0.kind == .word }.map(\.text))
 
+    /// The names that the sources of all parts declare outside any type, among other words there.
+    static let globals = Set(
+        all.flatMap { part in
+            var depth = 0
+            return SwiftLexer.tokens(of: part.source).filter { token in
+                depth += token.bracket
+                return depth == 0 && token.kind == .word
+            }
+        }.map(\.text))
+
     private static let byFirst = Dictionary(
         grouping: all.indices.flatMap { part in all[part].uses.map { (first: $0[0], use: $0, part: part) } },
         by: \.first)

@@ -30,7 +30,7 @@ enum PortTable {
     /// The names that can be seen in a policy's functions: functions and constants of Swift, Foundation and the C library, and
     /// the members of every policy.
     static let visibleNames = words["globals", default: []].union(PolicyMethod.all.map(\.name))
-        .union(PlatformPart.names)
+        .union(PlatformPart.globals)
 
     /// The members of the types that policies use most, by type.
     static let knownMembers: [String: Set<String>] = lines(knownMembersText)
