@@ -21,6 +21,9 @@ enum CommandBinary {
         return found ?? "stagecoach"
     }()
 
+    /// The folder of the build: the program, its libraries, and the folder of the modules.
+    static var products: String { (path as NSString).deletingLastPathComponent }
+
     static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld").path
 
     /// A library of 200,000 objects that `demo --keep` left, made once; read only.

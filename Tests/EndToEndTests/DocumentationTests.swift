@@ -84,11 +84,11 @@ struct DocumentationTests {
         let readme = try DocumentCode("README.md")
         let code = try #require(readme.blocks.first { $0.language == "swift" }).text
         try code.write(toFile: folder.file("main.swift"), atomically: true, encoding: .utf8)
-        let products = (CommandBinary.path as NSString).deletingLastPathComponent
         let built = try CommandBinary.run(
             PolicyLibrary.compiler + [
-                "-warnings-as-errors", "main.swift", "-o", "program", "-L", products, "-lStagecoachForPolicies",
-                "-Xlinker", "-rpath", "-Xlinker", products,
+                "-warnings-as-errors", "main.swift", "-o", "program", "-L", CommandBinary.products,
+                "-lStagecoachForPolicies",
+                "-Xlinker", "-rpath", "-Xlinker", CommandBinary.products,
             ], in: folder.url.path, environment: ["TMPDIR": folder.path], through: ["/usr/bin/env"], command: nil)
         #expect(built.code == 0, "\(built.messages.suffix(6000))")
         let outcome = try CommandBinary.run([], in: folder.url.path, command: folder.file("program"))
@@ -133,7 +133,7 @@ struct DocumentationTests {
         let folder = try TemporaryFolder()
         let outcome = try CommandBinary.run(
             [folder.file("archive")],
-            environment: ["BUILD_FOLDER": (CommandBinary.path as NSString).deletingLastPathComponent],
+            environment: ["BUILD_FOLDER": CommandBinary.products],
             through: [SharedStores.repository.appendingPathComponent("Tests/Documentation/build").path], command: nil)
         #expect(outcome.code == 0, "\(outcome.output.suffix(4000))\(outcome.messages.suffix(4000))")
     }

@@ -28,10 +28,9 @@ struct PolicyLibrary {
     init(sources: String) throws {
         folder = try TemporaryFolder()
         path = folder.file("libExamplePolicies.so")
-        let products = (CommandBinary.path as NSString).deletingLastPathComponent
         let stagecoach = "libStagecoachForPolicies.so"
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file(stagecoach), withDestinationPath: products + "/" + stagecoach)
+            atPath: folder.file(stagecoach), withDestinationPath: CommandBinary.products + "/" + stagecoach)
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
         // The compiler leaves folders where it puts temporary files.
         let outcome = try CommandBinary.run(
@@ -49,8 +48,7 @@ struct PolicyLibrary {
     /// The compiler with what it needs to find Stagecoach's modules.
     static var compiler: [String] {
         let root = SharedStores.repository.path
-        let products = (CommandBinary.path as NSString).deletingLastPathComponent
-        return ["swiftc", "-swift-version", "6", "-I", products + "/Modules"]
+        return ["swiftc", "-swift-version", "6", "-I", CommandBinary.products + "/Modules"]
             + ["CSQLite", "CLZ4", "CZlib", "CLinux", "CCrashNote/include"].flatMap {
                 ["-Xcc", "-fmodule-map-file=\(root)/Sources/\($0)/module.modulemap"]
             }

@@ -81,8 +81,13 @@ struct PolicyLibraryCheck: Encodable {
 
     /// Finds the compilers that built two binaries, told in the same way where both tell in one.
     static func compilers(of library: Data, and program: Data) -> (library: String?, program: String?) {
-        let told = compilerMarks.map { (library: compiler($0, in: library), program: compiler($0, in: program)) }
-        return told.first { $0.library != nil && $0.program != nil } ?? told.first { $0.library != nil } ?? (nil, nil)
+        var ofLibrary: String?
+        for mark in compilerMarks {
+            guard let own = compiler(mark, in: library) else { continue }
+            if let other = compiler(mark, in: program) { return (own, other) }
+            ofLibrary = ofLibrary ?? own
+        }
+        return (ofLibrary, nil)
     }
 
     /// Finds a compiler's version in a binary: `Swift version 6.3.1 (swift-6.3.1-RELEASE)`.
