@@ -69,17 +69,19 @@ struct BinaryPropertyListReader {
     }
 
     mutating func decodeTop() throws(MigrationError) -> PropertyListValue {
-        try decode(UInt64(topObject), depth: 1).value
+        decodedObjects[try decode(UInt64(topObject), depth: 1)].value
     }
 
     /// Reads a big-endian number of 1 to 8 bytes. The caller must have checked that they exist.
     private static func unsigned(_ bytes: [UInt8], at position: Int, size: Int) -> UInt64 {
+        if size == 1 { return UInt64(bytes[position]) }
         var value: UInt64 = 0
         for index in position..<position + size { value = value << 8 | UInt64(bytes[index]) }
         return value
     }
 
-    private mutating func decode(_ reference: UInt64, depth: Int) throws(MigrationError) -> Decoded {
+    /// Decodes an object, unless it was met before. It returns the object's index in `decodedObjects`.
+    private mutating func decode(_ reference: UInt64, depth: Int) throws(MigrationError) -> Int {
         guard reference < UInt64(slots.count) else {
             throw .archive("archive.format", "An object of the property list does not exist: \(reference)")
         }
@@ -90,9 +92,9 @@ struct BinaryPropertyListReader {
             throw .archive("archive.cycle", "Object \(index) of the property list contains itself")
         }
         guard slot == Slot.untouched else {
-            let decoded = decodedObjects[Int(slot) - 1]
-            guard depth + decoded.height - 1 <= limits.depth else { throw Self.tooDeep }
-            return decoded
+            let place = Int(slot) - 1
+            guard depth + decodedObjects[place].height - 1 <= limits.depth else { throw Self.tooDeep }
+            return place
         }
         slots[index] = Slot.open
         let offset = Self.unsigned(bytes, at: tableStart + index * offsetSize, size: offsetSize)
@@ -105,7 +107,7 @@ struct BinaryPropertyListReader {
         }
         decodedObjects.append(decoded)
         slots[index] = Int32(decodedObjects.count)
-        return decoded
+        return decodedObjects.count - 1
     }
 
     private static let tooDeep = MigrationError.archive(
@@ -134,11 +136,13 @@ struct BinaryPropertyListReader {
             return Decoded(value: .date(Double(bitPattern: try number(8, at: &position))))
         case 0x4: return Decoded(value: .data(Array(try content(low, at: &position))))
         case 0x5:
-            let slice = try content(low, at: &position)
-            guard slice.allSatisfy({ $0 < 0x80 }) else {
+            let text = try content(low, at: &position).withUnsafeBufferPointer { text in
+                text.reduce(0, |) < 0x80 ? String(decoding: text, as: UTF8.self) : nil
+            }
+            guard let text else {
                 throw .archive("archive.format", "An ASCII string at \(offset) holds other characters")
             }
-            return Decoded(value: .string(String(decoding: slice, as: UTF8.self)))
+            return Decoded(value: .string(text))
         case 0x6:
             return Decoded(value: .string(try utf16(low, at: &position)))
         case 0x7:
@@ -262,8 +266,8 @@ struct BinaryPropertyListReader {
         let values = try claimReferences(count, at: &position)
         try chargeMembers(2 * count)
         var result = Decoded(value: .null)
-        var entries = PropertyListDictionary()
-        // No capacity is reserved: a dictionary of repeated keys fails at the first repetition, before it takes much memory.
+        // Room for few entries only: a dictionary of repeated keys fails at the first repetition, before it takes much memory.
+        var entries = PropertyListDictionary(capacity: min(count, 8))
         for index in 0..<count {
             guard case .string(let key) = try member(at: keys, index, depth: depth, of: &result) else {
                 throw .archive("archive.format", "A dictionary of the property list has a key that is no string")
@@ -282,10 +286,10 @@ struct BinaryPropertyListReader {
         at start: Int, _ index: Int, depth: Int, of owner: inout Decoded
     ) throws(MigrationError) -> PropertyListValue {
         let reference = Self.unsigned(bytes, at: start + index * referenceSize, size: referenceSize)
-        let decoded = try decode(reference, depth: depth + 1)
+        let place = try decode(reference, depth: depth + 1)
         // No overflow: both numbers stay below one object's limit times the file's length, and are capped here.
-        owner.expanded = min(owner.expanded + decoded.expanded, limits.expandedValues + 1)
-        owner.height = max(owner.height, decoded.height + 1)
-        return decoded.value
+        owner.expanded = min(owner.expanded + decodedObjects[place].expanded, limits.expandedValues + 1)
+        owner.height = max(owner.height, decodedObjects[place].height + 1)
+        return decodedObjects[place].value
     }
 }

@@ -20,11 +20,13 @@ struct BinaryPropertyListWriter {
         let references: Range<Int>
     }
 
+    private static let firstLargeUID = 1 << 16
+
     private let limits: BinaryPropertyList.Limits
     private var output = Array("bplist00".utf8)
     private var offsets: [Int] = []
     private var leaves: [PropertyListLeaf: Int] = [:]
-    /// The objects of small UIDs, each plus one, which need no hash; 0 for none.
+    /// The objects of UIDs below ``firstLargeUID``, each plus one, which need no hash; 0 for none.
     private var uids: [Int] = []
     private var collections: [Collection] = []
     private var references: [Int] = []
@@ -33,10 +35,13 @@ struct BinaryPropertyListWriter {
 
     init(limits: BinaryPropertyList.Limits) {
         self.limits = limits
+        // Enough for the archive of a few texts, so that none of these grows step by step.
         output.reserveCapacity(512)
-        offsets.reserveCapacity(32)
-        leaves.reserveCapacity(32)
-        references.reserveCapacity(32)
+        offsets.reserveCapacity(48)
+        leaves.reserveCapacity(16)
+        uids.reserveCapacity(32)
+        collections.reserveCapacity(8)
+        references.reserveCapacity(48)
     }
 
     // MARK: Objects
@@ -59,7 +64,7 @@ struct BinaryPropertyListWriter {
             problem = .archive("archive.limit", "The property list is nested too deeply")
             return 0
         }
-        if case .uid(let uid) = value, uid < 1 << 16 { return number(ofUID: Int(uid)) }
+        if case .uid(let uid) = value, uid < Self.firstLargeUID { return number(ofUID: Int(uid)) }
         if let leaf = PropertyListLeaf(value) { return number(of: leaf) }
         let number = reserve()
         switch value {
@@ -71,21 +76,29 @@ struct BinaryPropertyListWriter {
         return number
     }
 
-    private mutating func number(ofUID uid: Int) -> Int {
+    /// Returns the number of a UID, which is added if it is new.
+    mutating func number(ofUID uid: Int) -> Int {
+        guard uid < Self.firstLargeUID else { return number(of: .uid(UInt64(uid)), depth: 1) }
         while uids.count <= uid { uids.append(0) }
         if uids[uid] != 0 { return uids[uid] - 1 }
-        let number = reserve()
+        let number = add(leaf: .uid(UInt64(uid)))
         uids[uid] = number + 1
-        offsets[number] = output.count
-        append(leaf: .uid(UInt64(uid)))
         return number
     }
 
     private mutating func number(of leaf: PropertyListLeaf) -> Int {
         let number = leaves.place(of: leaf, ifNew: offsets.count)
-        if number == offsets.count, reserve() == number {
-            offsets[number] = output.count
-            append(leaf: leaf.value)
+        if number == offsets.count { _ = add(leaf: leaf.value) }
+        return number
+    }
+
+    /// Adds a leaf as an object of its own, also if an equal one is there. It returns the object's number.
+    mutating func add(leaf: PropertyListValue) -> Int {
+        let place = output.count
+        let number = reserve()
+        if problem == nil {
+            offsets[number] = place
+            append(leaf: leaf)
         }
         return number
     }
@@ -124,8 +137,8 @@ struct BinaryPropertyListWriter {
         for collection in collections { append(collection, referenceSize: referenceSize) }
         let table = output.count
         let offsetSize = Self.width(UInt64(table))
-        for offset in offsets { append(UInt64(offset), width: offsetSize) }
-        output.append(contentsOf: [0, 0, 0, 0, 0, 0, UInt8(offsetSize), UInt8(referenceSize)])
+        append(offsets[...], width: offsetSize)
+        append(UInt64(offsetSize) << 8 | UInt64(referenceSize), width: 8)
         append(UInt64(offsets.count), width: 8)
         append(0, width: 8)
         append(UInt64(table), width: 8)
@@ -136,7 +149,12 @@ struct BinaryPropertyListWriter {
         offsets[collection.number] = output.count
         let members = collection.references.count
         append(marker: collection.kind.rawValue, count: collection.kind == .dictionary ? members / 2 : members)
-        for index in collection.references { append(UInt64(references[index]), width: referenceSize) }
+        append(references[collection.references], width: referenceSize)
+    }
+
+    private mutating func append(_ numbers: ArraySlice<Int>, width: Int) {
+        if width == 1 { return output.append(contentsOf: numbers.lazy.map { UInt8(truncatingIfNeeded: $0) }) }
+        for number in numbers { append(UInt64(number), width: width) }
     }
 
     /// The number of bytes that hold a number: 1, 2, 4 or 8.
@@ -150,7 +168,6 @@ struct BinaryPropertyListWriter {
     }
 
     private mutating func append(_ number: UInt64, width: Int) {
-        if width == 1 { return output.append(UInt8(truncatingIfNeeded: number)) }
         for shift in stride(from: (width - 1) * 8, through: 0, by: -8) {
             output.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
         }

@@ -59,6 +59,8 @@ package struct KeyedArchiveBuilder {
         _ = writer.reserve()
         list = writer.reserve()
         objects = [writer.number(of: .string("$null"), depth: 1 + Self.levelsAbove)]
+        objects.reserveCapacity(32)
+        plain.reserveCapacity(32)
     }
 
     /// Reserves a place that is filled later.
@@ -88,14 +90,32 @@ package struct KeyedArchiveBuilder {
     }
 
     /// Adds an object with one field or two, in the order of their names.
-    private mutating func object(
-        _ className: ClassName, _ first: (key: String, value: PropertyListValue),
-        _ second: (key: String, value: PropertyListValue)? = nil
-    ) -> Reference {
+    ///
+    /// - Parameter fields: the values by their numbers in the property list.
+    private mutating func object(_ className: ClassName, _ fields: (key: String, number: Int)...) -> Reference {
         let reference = append(writer.reserve())
-        let classField = (key: "$class", value: classReference(className).field)
-        write(reference, second.map { [classField, first, $0] } ?? [classField, first])
+        let classUID = classReference(className).uid
+        var members = [number(of: "$class")]
+        members.reserveCapacity(2 * fields.count + 2)
+        for field in fields { members.append(number(of: field.key)) }
+        members.append(writer.number(ofUID: classUID))
+        for field in fields { members.append(field.number) }
+        writer.fill(objects[reference.uid], .dictionary, members)
         return reference
+    }
+
+    /// Returns the number of a text in the property list.
+    private mutating func number(of text: String) -> Int { leafNumber(.string(text)) }
+
+    private mutating func leafNumber(_ value: PropertyListValue) -> Int {
+        writer.number(of: value, depth: 1 + Self.levelsAbove)
+    }
+
+    /// Adds a list of references. It returns the list's number in the property list.
+    private mutating func list(of members: [Reference]) -> Int {
+        let number = writer.reserve()
+        writer.fill(number, .array, members.map { writer.number(ofUID: $0.uid) })
+        return number
     }
 
     private mutating func write(_ reference: Reference, _ fields: [(key: String, value: PropertyListValue)]) {
@@ -105,12 +125,11 @@ package struct KeyedArchiveBuilder {
     private mutating func classReference(_ className: ClassName) -> Reference {
         if let known = classes.first(where: { $0.name == className }) { return known.reference }
         let reference = append(writer.reserve())
-        write(
-            reference,
-            [
-                ("$classes", .array(className.names.map { .string($0) })),
-                ("$classname", .string(className.names[0])),
-            ])
+        let names = className.names.map { number(of: $0) }
+        let list = writer.reserve()
+        writer.fill(list, .array, names)
+        writer.fill(
+            objects[reference.uid], .dictionary, [number(of: "$classes"), number(of: "$classname"), list, names[0]])
         classes.append((className, reference))
         return reference
     }
@@ -121,7 +140,7 @@ package struct KeyedArchiveBuilder {
     }
 
     private mutating func leaf(_ value: PropertyListValue) -> Reference {
-        let number = writer.number(of: value, depth: 1 + Self.levelsAbove)
+        let number = leafNumber(value)
         while plain.count <= number { plain.append(0) }
         if plain[number] == 0 { plain[number] = append(number).uid }
         return Reference(uid: plain[number])
@@ -156,7 +175,7 @@ package struct KeyedArchiveBuilder {
         case .integer(let number): integer(number)
         case .real(let number): real(number)
         case .string(let text): string(text)
-        default: append(writer.number(of: value, depth: 1 + Self.levelsAbove))
+        default: append(leafNumber(value))
         }
     }
 
@@ -168,16 +187,19 @@ package struct KeyedArchiveBuilder {
     ///
     /// - Parameter seconds: the seconds since 2001-01-01 00:00:00 UTC.
     package mutating func date(_ seconds: Double) -> Reference {
-        object(ClassName("NSDate"), ("NS.time", .real(seconds)))
+        object(ClassName("NSDate"), ("NS.time", leafNumber(.real(seconds))))
     }
 
     package mutating func uuid(_ uuid: UUID) -> Reference {
-        object(ClassName("NSUUID"), ("NS.uuidbytes", .data(withUnsafeBytes(of: uuid.uuid) { Array($0) })))
+        let bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) }
+        return object(ClassName("NSUUID"), ("NS.uuidbytes", leafNumber(.data(bytes))))
     }
 
     package mutating func url(_ absolute: String) -> Reference {
-        let relative = string(absolute)
-        return object(ClassName("NSURL"), ("NS.base", Reference.null.field), ("NS.relative", relative.field))
+        let relative = string(absolute).uid
+        return object(
+            ClassName("NSURL"), ("NS.base", writer.number(ofUID: Reference.null.uid)),
+            ("NS.relative", writer.number(ofUID: relative)))
     }
 
     /// Adds a decimal number in the form that ``ArchivedValue/decimal()`` reads.
@@ -197,13 +219,11 @@ package struct KeyedArchiveBuilder {
     }
 
     package mutating func array(_ members: [Reference], isMutable: Bool = false) -> Reference {
-        object(
-            isMutable ? .mutableArray : .array,
-            ("NS.objects", .array(members.map(\.field))))
+        object(isMutable ? .mutableArray : .array, ("NS.objects", list(of: members)))
     }
 
     package mutating func set(_ members: [Reference]) -> Reference {
-        object(.set, ("NS.objects", .array(members.map(\.field))))
+        object(.set, ("NS.objects", list(of: members)))
     }
 
     package mutating func dictionary(
@@ -211,8 +231,7 @@ package struct KeyedArchiveBuilder {
     ) -> Reference {
         object(
             isMutable ? .mutableDictionary : .dictionary,
-            ("NS.keys", .array(entries.map { $0.key.field })),
-            ("NS.objects", .array(entries.map { $0.value.field })))
+            ("NS.keys", list(of: entries.map(\.key))), ("NS.objects", list(of: entries.map(\.value))))
     }
 
     // MARK: The archive
@@ -227,11 +246,11 @@ package struct KeyedArchiveBuilder {
             throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
         }
         writer.fill(list, .array, objects)
-        let keys = ["$archiver", "$objects", "$top", "$version"].map { writer.number(of: .string($0), depth: 2) }
+        let keys = ["$archiver", "$objects", "$top", "$version"].map { writer.add(leaf: .string($0)) }
         let values = [
-            writer.number(of: .string("NSKeyedArchiver"), depth: 2), list,
+            writer.add(leaf: .string("NSKeyedArchiver")), list,
             writer.number(of: .dictionary(["root": root.field]), depth: 2),
-            writer.number(of: .integer(100_000), depth: 2),
+            writer.add(leaf: .integer(100_000)),
         ]
         writer.fill(0, .dictionary, keys + values)
         return try writer.encoded()

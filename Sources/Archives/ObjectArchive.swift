@@ -235,6 +235,7 @@ private struct ObjectWriter {
         guard depth <= ObjectArchive.deepest, count <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
         let kind = type(of: value)
         if kind == String.self, let text = value as? String { return builder.string(text) }
+        if kind == [String].self, let texts = value as? [String] { return builder.array(try add(texts: texts, depth)) }
         if kind is AnyClass { return try add(object: value as AnyObject, depth) }
         switch value {
         case let members as [Any]: return builder.array(try add(all: members, depth))
@@ -308,6 +309,13 @@ private struct ObjectWriter {
 
     private mutating func add(all members: [Any], _ depth: Int) throws(MigrationError) -> [Reference] {
         try members.map { member throws(MigrationError) in try add(member, depth: depth + 1) }
+    }
+
+    /// Adds texts without a cast of each.
+    private mutating func add(texts: [String], _ depth: Int) throws(MigrationError) -> [Reference] {
+        count += texts.count
+        guard depth < ObjectArchive.deepest, count <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+        return texts.map { builder.string($0) }
     }
 
     private mutating func set(_ members: [Any], _ name: ClassName, _ depth: Int) throws(MigrationError) -> Reference {

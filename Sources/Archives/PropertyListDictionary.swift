@@ -11,6 +11,9 @@ package struct PropertyListDictionary: Sendable, Equatable, Sequence, Expressibl
 
     package init() {}
 
+    /// Makes an empty dictionary with room for a number of entries.
+    init(capacity: Int) { entries.reserveCapacity(capacity) }
+
     package init(_ values: [String: PropertyListValue]) {
         for (key, value) in values { add(value, forKey: key) }
     }

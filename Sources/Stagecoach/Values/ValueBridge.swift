@@ -82,6 +82,10 @@ enum ValueBridge {
             ColumnValue.text(text).store(in: &batch, row: row, slot: slot)
             return
         }
+        if type.isBytes, !isExternal, let value, Swift.type(of: value) == Data.self, let data = value as? Data {
+            data.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+            return
+        }
         guard let value = unwrapped(value) else {
             batch[row, slot] = .null
             return
