@@ -82,8 +82,7 @@ package final class DatabaseFileWriter {
         func bytes(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
         // SQLite believes the page count only if "version valid for" equals the change counter. The largest root page at 52
         // stays.
-        try output.overwriteHeader(bytes(changeCounter) + bytes(pageCount), at: 24)
-        try output.overwriteHeader(bytes(changeCounter), at: 92)
+        try output.overwriteHeader([(24, bytes(changeCounter) + bytes(pageCount)), (92, bytes(changeCounter))])
     }
 }
 

@@ -6,8 +6,15 @@ extension StoreSchema {
     ///
     /// If Core Data's own choice is unknown, the safe form is used. Omitted parts are in ``notes``.
     ///
-    /// - Complexity: O(n log n) in own properties of all entities.
+    /// - Complexity: O(n log n) in own properties of all entities; O(1) once the model has been laid out.
     package init(model: ManagedObjectModel) {
+        self = model.computedOnce { StoreSchema(layingOut: model).of(Self.noModel) }.of(model)
+    }
+
+    /// The model of a schema that its own model keeps: the two must not hold each other.
+    private static let noModel = ManagedObjectModel()
+
+    private init(layingOut model: ManagedObjectModel) {
         let numbering = EntityNumbering(model: model)
         var tableNames = NamePool(reserved: FixedTables.names)
         let layout = TableLayout(model: model, numbering: numbering, tableNames: &tableNames)

@@ -6,7 +6,7 @@ import ManagedModel
 /// All positions are indices: of an entity in `model.entities`, of a table in ``tables``, of a column in
 /// ``EntityTable/columns``, of a join table in ``joinTables``.
 package struct StoreSchema: Sendable {
-    package let model: ManagedObjectModel
+    package private(set) var model: ManagedObjectModel
     /// The Z_ENT by entity index.
     package private(set) var entityNumbers: [Int]
     /// The entity index by Z_ENT.
@@ -35,6 +35,13 @@ package struct StoreSchema: Sendable {
     package let leftOutIndexes: [LeftOutIndex]
     /// R-trees, by the Z_ENT of the entity that declares them.
     package let trees: [StoreTree]
+
+    /// Returns the schema with another model of the same content.
+    func of(_ model: ManagedObjectModel) -> StoreSchema {
+        var schema = self
+        schema.model = model
+        return schema
+    }
 
     /// Returns the index of an entity's table.
     package func tableIndex(of entity: EntityDescription) -> Int { tableByEntity[entity.index] }

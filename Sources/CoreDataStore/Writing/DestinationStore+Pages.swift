@@ -80,7 +80,9 @@ extension DestinationStore {
     /// ``Knowledge/indexed`` yet, they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
         Set(
-            try connection.texts("SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'"))
+            try connection.texts(
+                "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = \(SQLName.literal(table)) COLLATE NOCASE "
+                    + "AND sql IS NOT NULL"))
     }
 
     /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
@@ -123,7 +125,8 @@ extension DestinationStore {
 
     /// Returns a writer that fills a table and those of its indexes that can be sorted.
     func pageWriter(
-        of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex], resumingFrom state: [UInt8]?
+        of table: String, isKeyed: Bool, _ affinities: [ColumnAffinity], entity: String, indexes: [SortableIndex],
+        resumingFrom state: [UInt8]?
     ) throws(MigrationError) -> PageTableWriter {
         let writer = PageTableWriter(
             path: path, entity: entity,
@@ -134,7 +137,7 @@ extension DestinationStore {
                     try self.makeIndexesAhead()
                     try self.setIndexes(of: table, indexes)
                 }
-                let target = try self.pageTarget(table, isKeyed: isKeyed, indexes: indexes)
+                let target = try self.pageTarget(table, isKeyed: isKeyed, affinities, indexes: indexes)
                 try self.letGo()
                 return target
             },
@@ -186,39 +189,40 @@ extension DestinationStore {
 
     /// Returns the description of a table that a page writer needs.
     private func pageTarget(
-        _ table: String, isKeyed: Bool, indexes: [SortableIndex]
+        _ table: String, isKeyed: Bool, _ affinities: [ColumnAffinity], indexes: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter.Target {
-        let literal = SQLName.literal(table)
-        let affinities = try connection.rows("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid") { row in
-            ColumnAffinity(declaredType: row.text(0) ?? "")
+        let roots = Dictionary(
+            uniqueKeysWithValues: try connection.rows(
+                "SELECT name, rootpage FROM sqlite_master WHERE tbl_name = \(SQLName.literal(table)) COLLATE NOCASE"
+            ) { row in (row.text(0) ?? "", row.integer(1)) })
+        func root(of name: String) throws(MigrationError) -> UInt32 {
+            guard let root = roots[name].flatMap({ UInt32(exactly: $0) }), root > 0 else {
+                throw MigrationError(
+                    "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
+            }
+            return root
         }
         var target = PageTableWriter.Target(
-            name: table, root: try root(of: "table", table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
-            isKeyed: isKeyed, primary: nil, indexes: [])
+            name: table, root: try root(of: table), affinities: affinities, isKeyed: isKeyed, primary: nil, indexes: [])
         for index in indexes {
             guard let indexSorts = filling.indexSorts else { break }
             target.indexes.append(
                 .init(
-                    name: index.name, root: try root(of: "index", index.name), slots: index.terms.map(\.slot),
+                    name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),
                     sorter: IndexSorter(
                         terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
                         memory: indexSorts.memory / indexes.count, space: indexSorts.space)))
         }
+        // The key of an entity table is the number of its rows. That of a join table has an index of its own.
+        guard !isKeyed else { return target }
+        let literal = SQLName.literal(table)
         let primary = try connection.rows(
             "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
                 + "WHERE l.origin = 'pk' ORDER BY i.seqno"
         ) { row in (name: row.text(0) ?? "", slot: Int(row.integer(1))) }
         if primary.count == 2 {
-            target.primary = (try root(of: "index", primary[0].name), (primary[0].slot, primary[1].slot))
+            target.primary = (try root(of: primary[0].name), (primary[0].slot, primary[1].slot))
         }
         return target
-    }
-
-    private func root(of type: String, _ name: String) throws(MigrationError) -> UInt32 {
-        guard let root = try connection.root(of: type, name), root > 0 else {
-            throw MigrationError(
-                "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
-        }
-        return root
     }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Glibc
 import SpillStorage
@@ -197,7 +198,8 @@ package final class DestinationStore {
         let entity = schema.entityName(of: description)
         if try state != nil ? true : canWritePages(description.name, isIndexed: knowledge.indexed.contains(table)) {
             return try pageWriter(
-                of: description.name, isKeyed: true, entity: entity,
+                of: description.name, isKeyed: true,
+                description.columns.map { ColumnAffinity(declaredType: $0.type) }, entity: entity,
                 indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
         }
         try beginTransaction()
@@ -226,8 +228,8 @@ package final class DestinationStore {
         let isIndexed = knowledge.indexedJoins.contains(joinTable)
         if try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed) {
             return try pageWriter(
-                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
-                resumingFrom: state)
+                of: join.name, isKeyed: false, join.columnNames.map { _ in .integer }, entity: entity,
+                indexes: sortableIndexes(ofJoinTable: joinTable), resumingFrom: state)
         }
         try beginTransaction()
         if !isAppending, !isIndexed { try dropIndexesAhead(of: join.name) }

@@ -25,9 +25,10 @@ package final class PublishedRows {
     }
 
     /// A query for the root page of the index that has a table's rows in the fewest pages, which is the one with the fewest
-    /// columns. Its parameter is the table's name.
+    /// columns. Its parameter is the table's name. The join's order is given, as SQLite would list the table's indexes once for
+    /// each index of the file.
     static let indexQuery = """
-        SELECT m.rootpage FROM pragma_index_list(?1) AS l JOIN sqlite_master AS m
+        SELECT m.rootpage FROM pragma_index_list(?1) AS l CROSS JOIN sqlite_master AS m
         ON m.type = 'index' AND m.name = l.name WHERE l.partial = 0
         ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
         """

@@ -196,12 +196,14 @@ final class PageOutput {
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }
 
-    /// Overwrites bytes of the file's header.
-    func overwriteHeader(_ bytes: [UInt8], at place: Int) throws(MigrationError) {
-        try waitForWrites(at: place, count: bytes.count)
+    /// Overwrites parts of the file's header.
+    func overwriteHeader(_ parts: [(place: Int, bytes: [UInt8])]) throws(MigrationError) {
+        try waitForWrites(at: 0, count: PageGeometry.pageSize)
         sums?.suspend(block: 0)
-        let result = bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: place) }
-        guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
+        for part in parts {
+            let result = part.bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: part.place) }
+            guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
+        }
         sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }
     }
 

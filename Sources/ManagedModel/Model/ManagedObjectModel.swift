@@ -130,6 +130,16 @@ public final class ManagedObjectModel: Sendable {
         indexByName[name].map(entity(at:))
     }
 
+    /// Returns a value of a type that stands for one thing computed from the content. It is made at the first call, and kept as
+    /// long as the model has this content. It must not hold the model.
+    package func computedOnce<Value: Sendable>(_ make: () -> Value) -> Value {
+        let type = ObjectIdentifier(Value.self)
+        if let known = computed.withLock({ $0.others[type] }) as? Value { return known }
+        let value = make()
+        computed.withLock { $0.others[type] = value }
+        return value
+    }
+
     /// Returns the entity at an index of ``entities``.
     package func entity(at index: Int) -> EntityDescription {
         EntityDescription(managedObjectModel: self, index: index)
@@ -144,6 +154,8 @@ struct ComputedOfModel: Sendable {
     var definitionDigest: [UInt8]?
     /// The contents of a store's model cache, by whether texts of predicates are archived in it.
     var cacheContents: [Bool: [UInt8]] = [:]
+    /// What other layers compute, by its type.
+    var others: [ObjectIdentifier: any Sendable] = [:]
 }
 
 /// An entity after resolution. Its indices refer to `ManagedObjectModel.resolved`.

@@ -71,8 +71,9 @@ extension ExpressionConstant {
 
     /// Returns a string in quotes, escaped where needed.
     package static func quoted(_ value: String, _ quote: Character = "'", escapesDelete: Bool = true) -> String {
+        let quoteByte = quote.asciiValue
         func isPlain(_ byte: UInt8) -> Bool {
-            byte >= 0x20 && (byte != 0x7F || !escapesDelete) && byte != quote.asciiValue && byte != UInt8(ascii: "\\")
+            byte >= 0x20 && (byte != 0x7F || !escapesDelete) && byte != quoteByte && byte != UInt8(ascii: "\\")
         }
         if value.utf8.allSatisfy(isPlain) { return "\(quote)\(value)\(quote)" }
         var text = String(quote)

@@ -45,9 +45,13 @@ extension SyntaxOwner {
 extension ManagedObjectModel {
     /// The names of attributes that allow external storage.
     ///
-    /// - Complexity: O(own properties of all entities).
+    /// - Complexity: O(own properties of all entities) at the first call.
     package var externalAttributeNames: Set<String> {
-        let external = entities.lazy.flatMap(\.ownAttributes).filter(\.definition.allowsExternalBinaryDataStorage)
-        return Set(external.map { String($0.elementName) })
+        computedOnce {
+            let external = entities.lazy.flatMap(\.ownAttributes).filter(\.definition.allowsExternalBinaryDataStorage)
+            return ExternalAttributeNames(names: Set(external.map { String($0.elementName) }))
+        }.names
     }
+
+    private struct ExternalAttributeNames: Sendable { let names: Set<String> }
 }

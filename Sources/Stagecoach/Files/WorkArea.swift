@@ -60,15 +60,14 @@ final class WorkArea {
     /// the state before stay while the next ones are written.
     func rejectLinesPath(after models: Int) -> String { "\(beside.path)/rejects-\(models % 2).jsonl" }
 
-    /// Removes the private store and its files, so that the run starts anew.
+    /// Removes the private store and the run's other files, with their copies, journals and checksums, so that the run starts
+    /// anew.
     func removeFiles() {
-        for path in [
-            storePath, checkpointPath, ledgerPath, previousFilesPath, rejectLinesPath(after: 0),
-            rejectLinesPath(after: 1),
-        ] {
-            unlink(path)
-            unlink(path + "-journal")
-            FileSums.remove(of: path)
+        let own = [storePath, ledgerPath, previousFilesPath, rejectLinesPath(after: 0), rejectLinesPath(after: 1)]
+            .map { $0.dropFirst(path.utf8.count + 1) }
+        for name in SystemFileCalls().names(in: path) ?? []
+        where own.contains(where: { name == $0 || name.hasPrefix("\($0)-") }) {
+            unlink("\(path)/\(name)")
         }
         FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()

@@ -163,7 +163,7 @@ struct TableLoad: ModelStage {
         guard !programs.isEmpty, !modelRun.inputs.options.appendsToExisting, !modelRun.keysBefore.hasRows.contains(true)
         else { return [] }
         let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
-        let external = modelRun.inputs.destinationSchema.externalColumns[table.table].map(\.column)
+        let external = modelRun.inputs.destinationSchema.externalColumns(ofTable: table.table).map(\.column)
         return CopiedColumns(
             copies: programs.map { program in
                 let checked = program.rules.columns

@@ -29,9 +29,11 @@ enum CalledSelectors {
             checked.append((place.filled(from: mapping.context), expression))
         }
         for (place, expression) in checked {
+            let calls = calls(in: expression)
+            guard !calls.isEmpty else { continue }
             var context = place
             context.expression = expression.format
-            for call in calls(in: expression) {
+            for call in calls {
                 let owner: AnyObject? = call.target == "manager" ? manager : policy
                 if call.isProperty, let owner {
                     let functions = owner as? any ExpressionFunctions

@@ -17,6 +17,8 @@ struct PublicationCheck {
         let tables = schema.tables.map(\.name) + schema.joinTables.map(\.name)
         let old = run.tally.existingRows + run.tally.existingLinks
         let written = run.tally.rowsWritten + run.tally.linksWritten
+        // One lock for all statements. It ends with the connection.
+        try connection.execute("BEGIN")
         let rows = try PublishedRows(path, connection)
         for (index, table) in tables.enumerated() {
             let found: Int64
