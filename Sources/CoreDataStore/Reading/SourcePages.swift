@@ -29,6 +29,7 @@ final class SourcePages {
     /// The page file; nil if SQLite must read.
     let file: PageFile?
     private var tables: [String: TableOrReason] = [:]
+    private var knownRoots: RootPages?
 
     /// A table, or the reason why SQLite must read it.
     enum TableOrReason {
@@ -37,6 +38,14 @@ final class SourcePages {
     }
 
     private init(_ file: PageFile?) { self.file = file }
+
+    /// The root pages of the snapshot's tables and indexes.
+    func roots(_ connection: Connection) throws(MigrationError) -> RootPages {
+        if let knownRoots { return knownRoots }
+        let roots = try RootPages(connection)
+        knownRoots = roots
+        return roots
+    }
 
     func close() { file?.close() }
 
@@ -108,33 +117,32 @@ final class SourcePages {
         _ name: String, _ connection: Connection, _ isKeyed: Bool
     ) throws(MigrationError) -> TableOrReason {
         guard let file else { return .reason("the file is not read by its pages") }
-        let literal = SQLName.literal(name)
-        guard let root = try connection.root(of: "table", name), try TableScan.isTable(file, root: root) else {
+        guard let root = try roots(connection).root(of: "table", name, connection),
+            try TableScan.isTable(file, root: root)
+        else {
             return .reason("it is a view, a virtual table or one without row ids")
         }
         // An index for the primary key shows that the key is not the rowid.
-        let hasOwnKeys =
-            try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") != nil
+        let hasOwnKeys = try connection.indexes(of: name).contains { $0.origin == "pk" }
         guard !hasOwnKeys || !isKeyed else { return .reason("its primary key is not its rows' own number") }
-        let rows = try connection.prepare(
-            "SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(\(literal)) ORDER BY cid")
+        let rows = try connection.prepare("PRAGMA main.table_xinfo(\(SQLName.quoted(name)))")
         var columns: [String: Table.Column] = [:]
         var keys = 0
         var field = 0
         while try rows.step() {
-            guard rows.integer(4) == 0, let column = rows.text(0) else {
+            guard rows.integer(6) == 0, let column = rows.text(1) else {
                 rows.reset()
                 return .reason("it has hidden or computed columns")
             }
-            let type = rows.text(1) ?? ""
-            if rows.integer(3) != 0, !hasOwnKeys {
+            let type = rows.text(2) ?? ""
+            if rows.integer(5) != 0, !hasOwnKeys {
                 keys += 1
                 guard type.uppercased() == "INTEGER", column.uppercased() == "Z_PK" else {
                     rows.reset()
                     return .reason("its primary key is not its rows' own number")
                 }
             } else {
-                let initial = rows.text(2)
+                let initial = rows.text(4)
                 columns[column.lowercased()] = Table.Column(
                     field: field, affinity: ColumnAffinity(declaredType: type),
                     isNullWhereAbsent: initial == nil || initial?.uppercased() == "NULL")
@@ -147,9 +155,8 @@ final class SourcePages {
 
     /// Tells whether columns of a table are declared as integers.
     func areIntegers(_ columns: [String], _ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
-        let integers = try connection.rows("SELECT name, type FROM pragma_table_info(\(SQLName.literal(table)))") {
-            row in
-            ColumnAffinity(declaredType: row.text(1) ?? "") == .integer ? row.text(0)?.lowercased() : nil
+        let integers = try connection.rows("PRAGMA main.table_info(\(SQLName.quoted(table)))") { row in
+            ColumnAffinity(declaredType: row.text(2) ?? "") == .integer ? row.text(1)?.lowercased() : nil
         }
         return Set(integers).isSuperset(of: columns.map { $0.lowercased() })
     }
@@ -160,23 +167,15 @@ final class SourcePages {
     func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
         guard let file, try areIntegers(columns, table, connection) else { return nil }
         let wanted = columns.map { $0.lowercased() }
-        let literal = SQLName.literal(table)
-        for name in try connection.texts("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0") {
-            let terms = try connection.prepare(
-                "SELECT name, \"desc\", coll, cid FROM pragma_index_xinfo(\(SQLName.literal(name))) ORDER BY seqno")
-            var found: [String] = []
-            var isPlain = true
-            var hasRowID = false
-            while try terms.step() {
-                if terms.integer(3) == -1 {
-                    hasRowID = true
-                } else {
-                    found.append(terms.text(0)?.lowercased() ?? "")
-                    isPlain = isPlain && !hasRowID && terms.integer(1) == 0 && terms.text(2) == "BINARY"
-                }
+        for index in try connection.indexes(of: table) where !index.isPartial {
+            let all = try connection.allColumns(ofIndex: index.name)
+            let keys = all.prefix { $0.isKey }
+            guard keys.allSatisfy(\.isPlain), keys.map({ $0.name.lowercased() }) == wanted,
+                all.dropFirst(keys.count).map(\.place) == [-1]
+            else { continue }
+            if let root = try roots(connection)[index.name], try PairScan.isIndex(file, root: root) {
+                return root
             }
-            guard isPlain, hasRowID, found == wanted else { continue }
-            if let root = try connection.root(of: "index", name), try PairScan.isIndex(file, root: root) { return root }
         }
         return nil
     }

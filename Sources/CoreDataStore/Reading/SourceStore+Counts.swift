@@ -10,10 +10,13 @@ extension SourceStore {
             let name = layout.tables[table].name
             // Counts like SQLite, along the smallest index if there is one, but reads many pages at once and bypasses SQLite's
             // cache.
-            if readsPages, replaced[name.uppercased()] == nil, let file = try openPages().file {
-                let query = try pool.take(PublishedRows.indexQuery)
-                defer { pool.give(query, sql: PublishedRows.indexQuery) }
-                if let count = try PublishedRows.count(name, in: file, connection, query) { return count }
+            if readsPages, replaced[name.uppercased()] == nil {
+                let pages = try openPages()
+                if let file = pages.file,
+                    let count = try PublishedRows.count(name, in: file, connection, pages.roots(connection))
+                {
+                    return count
+                }
             }
             return try connection.integer("SELECT count(*) FROM \(name.quoted)") ?? 0
         }

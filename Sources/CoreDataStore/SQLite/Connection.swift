@@ -111,22 +111,6 @@ package final class Connection {
         while try statement.step() { if let value = try value(statement) { values.append(value) } }
         return values
     }
-
-    /// Returns the names of the columns of an index, with empty ones for expressions.
-    func columns(ofIndex index: String) throws(MigrationError) -> [String] {
-        try texts("SELECT coalesce(name, '') FROM pragma_index_info(\(SQLName.literal(index))) ORDER BY seqno")
-    }
-
-    /// Returns the root page of a table or an index; nil if there is none.
-    func root(of type: String, _ name: String) throws(MigrationError) -> UInt32? {
-        try integer(
-            "SELECT rootpage FROM sqlite_master WHERE type = '\(type)' AND name = \(SQLName.literal(name)) COLLATE NOCASE"
-        ).flatMap { UInt32(exactly: $0) }
-    }
-
-    func hasRows(_ table: String) throws(MigrationError) -> Bool {
-        try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
-    }
 }
 
 /// A prepared statement, finalised when released.

@@ -87,7 +87,6 @@ package struct AbsentIndexes: Equatable, Sendable, StateCodable {
 
     /// Tells whether a table has uniqueness constraints of its own, as older frameworks wrote them.
     static func hasOwnConstraint(_ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
-        try connection.integer(
-            "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'u' LIMIT 1") != nil
+        try connection.indexes(of: table).contains { $0.origin == "u" }
     }
 }

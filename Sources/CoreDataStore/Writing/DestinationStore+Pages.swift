@@ -72,8 +72,7 @@ extension DestinationStore {
     func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
         guard filling.writesPages, !isAppending, try !connection.hasRows(table) else { return false }
         guard isIndexed else { return true }
-        return try connection.integer(
-            "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
+        return try connection.indexes(of: table).allSatisfy { $0.origin == "pk" }
     }
 
     /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in
@@ -191,16 +190,10 @@ extension DestinationStore {
     private func pageTarget(
         _ table: String, isKeyed: Bool, _ affinities: [ColumnAffinity], indexes: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter.Target {
-        let roots = Dictionary(
-            uniqueKeysWithValues: try connection.rows(
-                "SELECT name, rootpage FROM sqlite_master WHERE tbl_name = \(SQLName.literal(table)) COLLATE NOCASE"
-            ) { row in (row.text(0) ?? "", row.integer(1)) })
+        let roots = try RootPages(connection, ofTable: table)
         func root(of name: String) throws(MigrationError) -> UInt32 {
-            guard let root = roots[name].flatMap({ UInt32(exactly: $0) }), root > 0 else {
-                throw MigrationError(
-                    "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
-            }
-            return root
+            if let root = roots[name] { return root }
+            throw MigrationError("store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
         }
         var target = PageTableWriter.Target(
             name: table, root: try root(of: table), affinities: affinities, isKeyed: isKeyed, primary: nil, indexes: [])
@@ -215,13 +208,9 @@ extension DestinationStore {
         }
         // The key of an entity table is the number of its rows. That of a join table has an index of its own.
         guard !isKeyed else { return target }
-        let literal = SQLName.literal(table)
-        let primary = try connection.rows(
-            "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
-                + "WHERE l.origin = 'pk' ORDER BY i.seqno"
-        ) { row in (name: row.text(0) ?? "", slot: Int(row.integer(1))) }
-        if primary.count == 2 {
-            target.primary = (try root(of: primary[0].name), (primary[0].slot, primary[1].slot))
+        if let primary = try connection.indexes(of: table).first(where: { $0.origin == "pk" }) {
+            let slots = try connection.allColumns(ofIndex: primary.name).filter(\.isKey).map { Int($0.place) }
+            if slots.count == 2 { target.primary = (try root(of: primary.name), (slots[0], slots[1])) }
         }
         return target
     }

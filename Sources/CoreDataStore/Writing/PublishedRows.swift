@@ -3,70 +3,65 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// Counts the rows of a store before its publication, from its pages. SQLite would read them one by one, and they are not in
-/// the page cache.
+/// Counts the rows of a store before its publication, from its pages. SQLite would read them one by one.
 ///
-/// They are read past that cache, if the file system allows it, because loading them into it costs more than counting.
+/// The pages of a large file are not in the system's cache. They are read past it, if the file system allows it, because loading
+/// them into it costs more than counting.
 ///
 /// Memory: 256 KiB and some pages.
 package final class PublishedRows {
     private let connection: Connection
     private let pages: DirectPages?
-    private var indexes: Statement?
+    private let roots: RootPages
 
     /// - Parameters:
     ///   - path: the path of the store, which is still private.
     ///   - connection: a connection to the store.
     package init(_ path: String, _ connection: Connection) throws(MigrationError) {
         self.connection = connection
+        roots = try RootPages(connection)
         let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
         let pageCount = try connection.integer("PRAGMA page_count") ?? 0
         pages = try DirectPages(path, pageSize: pageSize, pageCount: pageCount)
     }
 
-    /// A query for the root page of the index that has a table's rows in the fewest pages, which is the one with the fewest
-    /// columns. Its parameter is the table's name. The join's order is given, as SQLite would list the table's indexes once for
-    /// each index of the file.
-    static let indexQuery = """
-        SELECT m.rootpage FROM pragma_index_list(?1) AS l CROSS JOIN sqlite_master AS m
-        ON m.type = 'index' AND m.name = l.name WHERE l.partial = 0
-        ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
-        """
-
-    /// Returns the number of rows of a table, from an index over all of them if there is one; nil if no page can be counted.
-    ///
-    /// - Parameter query: the statement of ``indexQuery``.
+    /// Returns the number of rows of a table, from the index over all of them that has the fewest columns, and so the fewest
+    /// pages, if there is one; nil if no page can be counted.
     static func count(
-        _ table: String, in file: PageFile, _ connection: Connection, _ query: Statement
+        _ table: String, in file: PageFile, _ connection: Connection, _ roots: RootPages
     ) throws(MigrationError) -> Int64? {
-        query.reset()
-        query.bind(table, at: 1)
-        defer { query.reset() }
-        if try query.step(), let root = UInt32(exactly: query.integer(0)) {
-            return try PairScan.isIndex(file, root: root)
-                ? TreeCount.entries(ofTree: root, isIndex: true, in: file) : nil
+        var best: (columns: Int, root: UInt32)?
+        for index in try connection.indexes(of: table) where !index.isPartial {
+            guard let root = roots[index.name] else { continue }
+            let columns = try connection.columns(ofIndex: index.name).count
+            if best.map({ (columns, root) < $0 }) ?? true { best = (columns, root) }
         }
-        guard let root = try connection.root(of: "table", table), try TableScan.isTable(file, root: root) else {
-            return nil
+        if let best {
+            return try PairScan.isIndex(file, root: best.root)
+                ? TreeCount.entries(ofTree: best.root, isIndex: true, in: file) : nil
         }
+        guard let root = try roots.root(of: "table", table, connection),
+            try TableScan.isTable(file, root: root)
+        else { return nil }
         return try TreeCount.entries(ofTree: root, isIndex: false, in: file)
     }
 
     /// Returns the number of rows of a table, from an index over all of them if there is one.
     package func count(_ table: String) throws(MigrationError) -> Int64 {
         if let file = pages?.file {
-            if indexes == nil { indexes = try connection.prepare(Self.indexQuery) }
-            if let indexes, let count = try Self.count(table, in: file, connection, indexes) { return count }
+            if let count = try Self.count(table, in: file, connection, roots) { return count }
         }
         return try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
     }
 }
 
-/// The pages of a file that no connection of this process has open. They are read past the page cache, if the file system allows
-/// it. The file is closed on release.
+/// The pages of a file that no connection of this process writes. Those of a large file are read past the page cache, if the
+/// file system allows it. The file is closed on release.
 final class DirectPages {
     /// The pages; nil if the file's form is not a common one.
     private(set) var file: PageFile?
+    /// The most pages of a file that was written through the page cache and so is in it.
+    private static let mostCached = 2048
     private let descriptor: Int32
     private let direct: Int32
 
@@ -76,7 +71,8 @@ final class DirectPages {
     init?(_ path: String, pageSize: Int, pageCount: Int64) throws(MigrationError) {
         descriptor = PosixFile.openReadOnly(path)
         guard descriptor >= 0 else { return nil }
-        direct = open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
+        let isLarge = pageCount > Self.mostCached
+        direct = isLarge ? open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct) : -1
         // All members have a value, so an error from here on runs the deinitialiser.
         file = try PageFile.open(
             path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: pageSize, frames: nil,

@@ -1,0 +1,83 @@
+import Diagnostics
+
+/// What the file's schema says of its tables and indexes.
+///
+/// The pragmas are asked as such: their table-valued forms take several times as long to prepare, which counts in small stores.
+extension Connection {
+    /// An index of a table.
+    struct TableIndex {
+        let name: String
+        /// What made it: `c` a statement, `u` a constraint, `pk` the primary key.
+        let origin: String
+        /// True if it has the rows of a condition only.
+        let isPartial: Bool
+    }
+
+    /// A column of an index.
+    struct IndexColumn {
+        /// The number of the table's column; -1 for the row's own number, -2 for an expression.
+        let place: Int64
+        /// The name of the column; empty for an expression and the row's own number.
+        let name: String
+        /// True if it is sorted ascending by the bytes of texts.
+        let isPlain: Bool
+        /// False for what SQLite adds to find the row.
+        let isKey: Bool
+    }
+
+    /// Returns the indexes of a table, the latest first.
+    func indexes(of table: String) throws(MigrationError) -> [TableIndex] {
+        try rows("PRAGMA main.index_list(\(SQLName.quoted(table)))") { row in
+            TableIndex(name: row.text(1) ?? "", origin: row.text(3) ?? "", isPartial: row.integer(4) != 0)
+        }
+    }
+
+    /// Returns the columns of an index in their order, also those that SQLite adds to find the row.
+    func allColumns(ofIndex index: String) throws(MigrationError) -> [IndexColumn] {
+        try rows("PRAGMA main.index_xinfo(\(SQLName.quoted(index)))") { row in
+            IndexColumn(
+                place: row.integer(1), name: row.text(2) ?? "",
+                isPlain: row.integer(3) == 0 && row.text(4) == "BINARY", isKey: row.integer(5) != 0)
+        }
+    }
+
+    /// Returns the names of the columns of an index, with empty ones for expressions.
+    func columns(ofIndex index: String) throws(MigrationError) -> [String] {
+        try allColumns(ofIndex: index).filter(\.isKey).map(\.name)
+    }
+
+    /// Returns the root page of a table or an index; nil if there is none.
+    func root(of type: String, _ name: String) throws(MigrationError) -> UInt32? {
+        try integer(
+            "SELECT rootpage FROM sqlite_master WHERE type = '\(type)' AND name = \(SQLName.literal(name)) COLLATE NOCASE"
+        ).flatMap { UInt32(exactly: $0) }
+    }
+
+    func hasRows(_ table: String) throws(MigrationError) -> Bool {
+        try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
+    }
+}
+
+/// The root pages of a file's tables and indexes by name, as long as its schema stays what it was.
+struct RootPages {
+    private let known: [String: UInt32]
+
+    /// - Parameter table: the table whose own root and whose indexes are wanted; nil for all.
+    init(_ connection: Connection, ofTable table: String? = nil) throws(MigrationError) {
+        let condition = table.map { " AND tbl_name = \(SQLName.literal($0)) COLLATE NOCASE" } ?? ""
+        let rows = try connection.rows("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0\(condition)") {
+            row in
+            UInt32(exactly: row.integer(1)).map { (row.text(0) ?? "", $0) }
+        }
+        known = Dictionary(rows, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Returns the root page of a table or index with exactly this name; nil if there is none.
+    subscript(name: String) -> UInt32? { known[name] }
+
+    /// Returns the root page of a table or index, whose name may be written in other cases; nil if there is none.
+    func root(of type: String, _ name: String, _ connection: Connection) throws(MigrationError) -> UInt32? {
+        if let root = known[name] { return root }
+        return try connection.root(of: type, name)
+    }
+}
