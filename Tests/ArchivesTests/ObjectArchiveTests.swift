@@ -78,6 +78,22 @@ struct ObjectArchiveTests {
         #expect(try ObjectArchive.bytes(of: entries) == ObjectArchive.bytes(of: NSDictionary(dictionary: entries)))
     }
 
+    @Test("An array of texts has the bytes of the same array of anything, also with texts that repeat or mean nil")
+    func texts() throws {
+        for texts in [[], ["a"], ["a", "b", "a"], ["$null", "root", "NS.objects", "$class", "ä\u{0}"]] {
+            let bytes = try ObjectArchive.bytes(of: texts)
+            #expect(try ObjectArchive.bytes(of: texts as [Any]) == bytes)
+            #expect(try ObjectArchive.bytes(of: NSArray(array: texts)) == bytes)
+            #expect(try ObjectArchive.object(from: bytes) as? [String] == texts)
+        }
+        // The deepest place of a value is that of an array's last member.
+        var deep: Any = ["x"]
+        for _ in 0..<126 { deep = NSArray(array: [deep]) }
+        #expect(try ObjectArchive.object(from: ObjectArchive.bytes(of: deep)) is NSArray)
+        let deeper = NSArray(array: [deep])
+        #expect(throws: MigrationError.self) { try ObjectArchive.bytes(of: deeper) }
+    }
+
     /// `["moonpay", "ramp"]` as NSKeyedArchiver writes it.
     private static let appleArchive = """
         YnBsaXN0MDDUAQIDBAUGFxpZJGFyY2hpdmVyWCRvYmplY3RzVCR0b3BYJHZlcnNpb25fEA9OU0tleWVkQXJjaGl2ZXKlBwgP\

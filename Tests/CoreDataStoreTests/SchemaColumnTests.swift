@@ -23,6 +23,26 @@ struct SchemaColumnTests {
         #expect(schema.tables[3].entities.count == 4)
     }
 
+    @Test("A model keeps its schema as long as it is what it was, and neither holds the other")
+    func kept() throws {
+        func entity(_ name: String) -> EntityDescription {
+            let entity = EntityDescription()
+            entity.name = name
+            return entity
+        }
+        weak var released: ManagedObjectModel?
+        do {
+            let model = ManagedObjectModel()
+            released = model
+            model.entities = [entity("First")]
+            #expect(StoreSchema(model: model).tables.map(\.name) == ["ZFIRST"])
+            #expect(StoreSchema(model: model).model === model)
+            model.entities = [entity("First"), entity("Second")]
+            #expect(StoreSchema(model: model).tables.map(\.name) == ["ZFIRST", "ZSECOND"])
+        }
+        #expect(released == nil)
+    }
+
     @Test("Two entities whose names differ in case get two tables")
     func tableCollision() throws {
         let schema = try M.schema(M.entity("Foo"), M.entity("foo"), M.entity("FOO"))
