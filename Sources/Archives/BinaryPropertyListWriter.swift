@@ -20,6 +20,7 @@ struct BinaryPropertyListWriter {
         let references: Range<Int>
     }
 
+    /// The first UID that is found by its hash.
     private static let firstLargeUID = 1 << 16
 
     private let limits: BinaryPropertyList.Limits

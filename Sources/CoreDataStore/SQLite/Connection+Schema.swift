@@ -1,13 +1,13 @@
 import Diagnostics
 
-/// What the file's schema says of its tables and indexes.
+/// The tables and indexes of a file, as its schema tells them.
 ///
 /// The pragmas are asked as such: their table-valued forms take several times as long to prepare, which counts in small stores.
 extension Connection {
     /// An index of a table.
     struct TableIndex {
         let name: String
-        /// What made it: `c` a statement, `u` a constraint, `pk` the primary key.
+        /// The maker of the index: `c` a statement, `u` a constraint, `pk` the primary key.
         let origin: String
         /// True if it has the rows of a condition only.
         let isPartial: Bool

@@ -154,7 +154,7 @@ struct ComputedOfModel: Sendable {
     var definitionDigest: [UInt8]?
     /// The contents of a store's model cache, by whether texts of predicates are archived in it.
     var cacheContents: [Bool: [UInt8]] = [:]
-    /// What other layers compute, by its type.
+    /// The values that other layers compute, by their types.
     var others: [ObjectIdentifier: any Sendable] = [:]
 }
 
