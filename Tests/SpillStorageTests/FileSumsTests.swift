@@ -132,4 +132,24 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: FileSums.path(of: path)))
         #expect(!isSound(path))
     }
+
+    @Test("A whole file's sum tells its length; an absent file is damage, one that cannot be read an error of its own")
+    func wholes() throws {
+        let folder = try TemporaryFolder()
+        var sums: Set<UInt64> = []
+        for count in [0, 1, 4095, 4096, 4097, 1 << 20, (1 << 20) + 1] {
+            let path = folder.file("\(count)")
+            try Data(repeating: 0, count: count).write(to: URL(fileURLWithPath: path))
+            sums.insert(try FileSums.sum(ofFile: path))
+            let again = try FileSums.sum(ofFile: path, calls: FaultyFileCalls(isUnsteady: true))
+            #expect(sums.contains(again))
+        }
+        #expect(sums.count == 7)
+        #expect(failure { _ = try FileSums.sum(ofFile: folder.file("absent")) }?.code == "journal.damaged")
+        let error = failure { _ = try FileSums.sum(ofFile: folder.path) }
+        #expect(error?.code == "spill.io" && error?.context.path == folder.path, "\(String(describing: error))")
+        // Its size is what was read: a status that cannot be told does not make it look damaged.
+        let calls = FaultyFileCalls(failedLookup: .path(EIO))
+        #expect(sums.contains(try FileSums.sum(ofFile: folder.file("4097"), calls: calls)))
+    }
 }

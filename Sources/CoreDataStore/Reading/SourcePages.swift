@@ -29,7 +29,7 @@ final class SourcePages {
     /// The page file; nil if SQLite must read.
     let file: PageFile?
     private var tables: [String: TableOrReason] = [:]
-    private var knownRoots: RootPages?
+    private var knownSchema: FileSchema?
 
     /// A table, or the reason why SQLite must read it.
     enum TableOrReason {
@@ -39,12 +39,12 @@ final class SourcePages {
 
     private init(_ file: PageFile?) { self.file = file }
 
-    /// The root pages of the snapshot's tables and indexes.
-    func roots(_ connection: Connection) throws(MigrationError) -> RootPages {
-        if let knownRoots { return knownRoots }
-        let roots = try RootPages(connection)
-        knownRoots = roots
-        return roots
+    /// The snapshot's tables and indexes.
+    func schema(_ connection: Connection) throws(MigrationError) -> FileSchema {
+        if let knownSchema { return knownSchema }
+        let schema = try FileSchema(connection)
+        knownSchema = schema
+        return schema
     }
 
     func close() { file?.close() }
@@ -117,7 +117,7 @@ final class SourcePages {
         _ name: String, _ connection: Connection, _ isKeyed: Bool
     ) throws(MigrationError) -> TableOrReason {
         guard let file else { return .reason("the file is not read by its pages") }
-        guard let root = try roots(connection).root(of: "table", name, connection),
+        guard let root = try schema(connection).root(of: "table", name, connection),
             try TableScan.isTable(file, root: root)
         else {
             return .reason("it is a view, a virtual table or one without row ids")
@@ -173,7 +173,7 @@ final class SourcePages {
             guard keys.allSatisfy(\.isPlain), keys.map({ $0.name.lowercased() }) == wanted,
                 all.dropFirst(keys.count).map(\.place) == [-1]
             else { continue }
-            if let root = try roots(connection)[index.name], try PairScan.isIndex(file, root: root) {
+            if let root = try schema(connection)[index.name], try PairScan.isIndex(file, root: root) {
                 return root
             }
         }

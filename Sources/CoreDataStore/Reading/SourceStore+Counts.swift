@@ -13,7 +13,7 @@ extension SourceStore {
             if readsPages, replaced[name.uppercased()] == nil {
                 let pages = try openPages()
                 if let file = pages.file,
-                    let count = try PublishedRows.count(name, in: file, connection, pages.roots(connection))
+                    let count = try PublishedRows.count(name, in: file, connection, pages.schema(connection))
                 {
                     return count
                 }

@@ -58,26 +58,40 @@ extension Connection {
     }
 }
 
-/// The root pages of a file's tables and indexes by name, as long as its schema stays what it was.
-struct RootPages {
-    private let known: [String: UInt32]
+/// The tables and indexes of a file, read from its schema at once. They hold as long as the schema stays what it was.
+struct FileSchema {
+    /// The number of the schema's state, which SQLite changes with every change of the schema.
+    let version: Int64
+    private var roots: [String: UInt32] = [:]
+    /// The names of the indexes by their table, whose name is folded. Those of a table's own constraints are left out.
+    private var indexes: [String: Set<String>] = [:]
 
-    /// - Parameter table: the table whose own root and whose indexes are wanted; nil for all.
-    init(_ connection: Connection, ofTable table: String? = nil) throws(MigrationError) {
-        let condition = table.map { " AND tbl_name = \(SQLName.literal($0)) COLLATE NOCASE" } ?? ""
-        let rows = try connection.rows("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0\(condition)") {
-            row in
-            UInt32(exactly: row.integer(1)).map { (row.text(0) ?? "", $0) }
+    init(_ connection: Connection) throws(MigrationError) {
+        version = try Self.version(connection)
+        let rows = try connection.rows(
+            "SELECT name, rootpage, tbl_name, type = 'index' AND sql IS NOT NULL FROM sqlite_master WHERE rootpage > 0"
+        ) { row in
+            (row.text(0) ?? "", UInt32(exactly: row.integer(1)), row.text(2) ?? "", row.integer(3) == 1)
         }
-        known = Dictionary(rows, uniquingKeysWith: { first, _ in first })
+        for (name, root, table, isIndex) in rows {
+            if let root, roots[name] == nil { roots[name] = root }
+            if isIndex { indexes[SQLName.folded(table), default: []].insert(name) }
+        }
+    }
+
+    static func version(_ connection: Connection) throws(MigrationError) -> Int64 {
+        try connection.integer("PRAGMA main.schema_version") ?? 0
     }
 
     /// Returns the root page of a table or index with exactly this name; nil if there is none.
-    subscript(name: String) -> UInt32? { known[name] }
+    subscript(name: String) -> UInt32? { roots[name] }
 
     /// Returns the root page of a table or index, whose name may be written in other cases; nil if there is none.
     func root(of type: String, _ name: String, _ connection: Connection) throws(MigrationError) -> UInt32? {
-        if let root = known[name] { return root }
+        if let root = roots[name] { return root }
         return try connection.root(of: type, name)
     }
+
+    /// Returns the names of a table's indexes, without those of its own constraints.
+    func indexNames(of table: String) -> Set<String> { indexes[SQLName.folded(table)] ?? [] }
 }

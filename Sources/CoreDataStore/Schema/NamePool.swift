@@ -36,6 +36,11 @@ package enum SQLName {
         return enclosed(name, in: "\"")
     }
 
+    /// Returns the name in the form in which SQLite compares names: ASCII letters are capitals.
+    static func folded(_ name: String) -> String {
+        String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 - 0x20 : $0 }, as: UTF8.self)
+    }
+
     /// Returns the text as an SQL string literal.
     package static func literal(_ text: String) -> String { enclosed(text, in: "'") }
 

@@ -8,7 +8,7 @@ enum DestinationFile {
     ///
     /// - Parameter permissions: the permissions of the file, less those of the process's umask.
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
-    ///   `store.full` (74).
+    ///   `store.full` or `store.io` (74).
     static func create(_ path: String, permissions: mode_t) throws(MigrationError) {
         let descriptor = SystemCall.uninterrupted { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, permissions) }
         guard descriptor >= 0 else { throw creationError(errno, path) }
@@ -27,7 +27,7 @@ enum DestinationFile {
             MigrationError(
                 "destination.permission", .permission, "The destination cannot be created: \(reason)",
                 context: context)
-        case ENOSPC, EDQUOT: PageFailure.system("Writing", path, number: Int(number))
+        case ENOSPC, EDQUOT, EIO: PageFailure.system("Writing", path, number: Int(number))
         default:
             MigrationError(
                 "destination.cannotCreate", .cannotCreate, "The destination cannot be created: \(reason)",

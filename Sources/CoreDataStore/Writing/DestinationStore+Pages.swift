@@ -78,10 +78,15 @@ extension DestinationStore {
     /// Returns the names of a table's indexes, without those of its own constraints. If the table is not in
     /// ``Knowledge/indexed`` yet, they were made in advance, and contain the rows that exist.
     func indexNames(of table: String) throws(MigrationError) -> Set<String> {
-        Set(
-            try connection.texts(
-                "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = \(SQLName.literal(table)) COLLATE NOCASE "
-                    + "AND sql IS NOT NULL"))
+        try fileSchema().indexNames(of: table)
+    }
+
+    /// Returns the file's tables and indexes as they are now.
+    private func fileSchema() throws(MigrationError) -> FileSchema {
+        if let known = knownSchema, try FileSchema.version(connection) == known.version { return known }
+        let schema = try FileSchema(connection)
+        knownSchema = schema
+        return schema
     }
 
     /// Drops the indexes made in advance for a table whose indexes are to be built after its rows are inserted.
@@ -97,9 +102,10 @@ extension DestinationStore {
     private func makeIndexesAhead() throws(MigrationError) {
         guard !hasIndexesAhead, !wantsJournal else { return }
         hasIndexesAhead = true
+        let before = try fileSchema()
         func make(_ indexes: [SortableIndex], _ table: String, isIndexed: Bool) throws(MigrationError) {
             guard !isIndexed, !indexes.isEmpty, try canWritePages(table, isIndexed: false) else { return }
-            let present = try indexNames(of: table)
+            let present = before.indexNames(of: table)
             for index in indexes where !present.contains(index.name) { try connection.execute(index.statement) }
         }
         for (place, table) in schema.tables.enumerated() {
@@ -190,9 +196,9 @@ extension DestinationStore {
     private func pageTarget(
         _ table: String, isKeyed: Bool, _ affinities: [ColumnAffinity], indexes: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter.Target {
-        let roots = try RootPages(connection, ofTable: table)
+        let file = try fileSchema()
         func root(of name: String) throws(MigrationError) -> UInt32 {
-            if let root = roots[name] { return root }
+            if let root = file[name] { return root }
             throw MigrationError("store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
         }
         var target = PageTableWriter.Target(

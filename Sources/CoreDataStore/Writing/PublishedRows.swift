@@ -12,14 +12,14 @@ import SpillStorage
 package final class PublishedRows {
     private let connection: Connection
     private let pages: DirectPages?
-    private let roots: RootPages
+    private let schema: FileSchema
 
     /// - Parameters:
     ///   - path: the path of the store, which is still private.
     ///   - connection: a connection to the store.
     package init(_ path: String, _ connection: Connection) throws(MigrationError) {
         self.connection = connection
-        roots = try RootPages(connection)
+        schema = try FileSchema(connection)
         let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
         let pageCount = try connection.integer("PRAGMA page_count") ?? 0
         pages = try DirectPages(path, pageSize: pageSize, pageCount: pageCount)
@@ -28,11 +28,11 @@ package final class PublishedRows {
     /// Returns the number of rows of a table, from the index over all of them that has the fewest columns, and so the fewest
     /// pages, if there is one; nil if no page can be counted.
     static func count(
-        _ table: String, in file: PageFile, _ connection: Connection, _ roots: RootPages
+        _ table: String, in file: PageFile, _ connection: Connection, _ schema: FileSchema
     ) throws(MigrationError) -> Int64? {
         var best: (columns: Int, root: UInt32)?
         for index in try connection.indexes(of: table) where !index.isPartial {
-            guard let root = roots[index.name] else { continue }
+            guard let root = schema[index.name] else { continue }
             let columns = try connection.columns(ofIndex: index.name).count
             if best.map({ (columns, root) < $0 }) ?? true { best = (columns, root) }
         }
@@ -40,7 +40,7 @@ package final class PublishedRows {
             return try PairScan.isIndex(file, root: best.root)
                 ? TreeCount.entries(ofTree: best.root, isIndex: true, in: file) : nil
         }
-        guard let root = try roots.root(of: "table", table, connection),
+        guard let root = try schema.root(of: "table", table, connection),
             try TableScan.isTable(file, root: root)
         else { return nil }
         return try TreeCount.entries(ofTree: root, isIndex: false, in: file)
@@ -49,7 +49,7 @@ package final class PublishedRows {
     /// Returns the number of rows of a table, from an index over all of them if there is one.
     package func count(_ table: String) throws(MigrationError) -> Int64 {
         if let file = pages?.file {
-            if let count = try Self.count(table, in: file, connection, roots) { return count }
+            if let count = try Self.count(table, in: file, connection, schema) { return count }
         }
         return try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
     }

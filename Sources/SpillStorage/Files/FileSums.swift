@@ -234,13 +234,11 @@ package final class FileSums {
     ) throws(MigrationError) -> UInt64 {
         var room: [UInt64] = []
         var whole: UInt64 = 0
-        var status = stat()
-        try forEachPiece(of: path, upTo: .max, calls) { bytes, place in
+        let size = try forEachPiece(of: path, upTo: .max, calls) { bytes, place in
             Self.sums(of: bytes, from: place / block, in: &room)
             for sum in room { whole &+= sum }
         }
-        guard stat(path, &status) == 0 else { throw damaged(path, "it is not there") }
-        return whole &+ UInt64(truncatingIfNeeded: status.st_size) &* 0x9E37_79B9_7F4A_7C15
+        return whole &+ UInt64(truncatingIfNeeded: size) &* 0x9E37_79B9_7F4A_7C15
     }
 
     private static func isSame(
@@ -256,10 +254,13 @@ package final class FileSums {
     }
 
     /// Passes a file to a closure in pieces of whole blocks, padded with zeros behind its end.
+    ///
+    /// - Returns: the number of bytes read, without the padding.
+    @discardableResult
     private static func forEachPiece(
         of file: String, upTo limit: Int, _ calls: any FileCalls,
         _ body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    ) throws(MigrationError) -> Int {
         let opened = calls.openUninterrupted(file, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
         guard opened != -Int(ENOENT) else { throw damaged(file, "it is not there") }
         guard opened >= 0 else { throw SpillFailure.system("open", file, number: -opened) }
@@ -267,17 +268,19 @@ package final class FileSums {
         defer { _ = calls.close(descriptor) }
         let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: block)
         defer { space.deallocate() }
-        var place = 0
+        var (place, bytes) = (0, 0)
         while place < limit {
             let part = UnsafeMutableRawBufferPointer(rebasing: space[..<min(space.count, limit - place)])
             let count = calls.readWhole(descriptor, into: part, at: place)
             guard count >= 0 else { throw SpillFailure.system("read", file, number: -count) }
-            guard count > 0 else { return }
+            guard count > 0 else { break }
+            bytes += count
             let whole = (count + block - 1) / block * block
             UnsafeMutableRawBufferPointer(rebasing: space[count..<whole])
                 .initializeMemory(as: UInt8.self, repeating: 0)
             try body(UnsafeRawBufferPointer(rebasing: space[..<whole]), place)
             place += whole
         }
+        return bytes
     }
 }

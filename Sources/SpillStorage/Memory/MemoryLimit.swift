@@ -7,7 +7,7 @@ package enum MemoryLimit {
     /// - Parameter resident: the bytes that the process holds already. A program that holds much before it migrates gets 128
     ///   MiB on top of them.
     package static func standard(
-        cgroupLimit: Int? = ProcessMemory.cgroupLimit(), resident: Int = 0
+        cgroupLimit: Int? = ProcessMemory.knownCgroupLimit, resident: Int = 0
     ) -> Int {
         let usual = max(256 << 20, resident + 128 << 20)
         guard let cgroupLimit else { return usual }
@@ -18,7 +18,7 @@ package enum MemoryLimit {
     ///
     /// - Parameter environment: `SLURM_MEM_PER_NODE`, or `SLURM_MEM_PER_CPU` and `SLURM_CPUS_ON_NODE`, in MiB.
     package static func allowed(
-        environment: [String: String], cgroupLimit: Int? = ProcessMemory.cgroupLimit()
+        environment: [String: String], cgroupLimit: Int? = ProcessMemory.knownCgroupLimit
     ) -> Int? {
         func number(_ name: String) -> Int? { environment[name].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } }
         var mebibytes = number("SLURM_MEM_PER_NODE")

@@ -33,7 +33,11 @@ package enum ProcessMemory {
     /// - Complexity: O(heap), below a millisecond for 20 MiB. Call it between stages, not between rows.
     package static func trim() { _ = malloc_trim(0) }
 
-    /// The memory limit of the process's control group, the tightest of the group and its parents; nil if there is none.
+    /// The memory limit of the process's control group, as it was when first asked for: a process that migrates many small
+    /// stores would read five files for each.
+    package static let knownCgroupLimit = cgroupLimit()
+
+    /// Returns the memory limit of the process's control group, the tightest of the group and its parents; nil if there is none.
     ///
     /// - Parameter root: the mount point of the control groups.
     package static func cgroupLimit(root: String = "/sys/fs/cgroup") -> Int? {

@@ -152,7 +152,10 @@ final class PlannedMapping {
         return census.count(of: source) > 0
     }
 
-    func relationship(named name: String) -> PlannedRelationship? { relationships.first { $0.name == name } }
+    func relationship(named name: String) -> PlannedRelationship? {
+        // By index: `first(where:)` copies each one that it passes.
+        relationships.indices.first { relationships[$0].name == name }.map { relationships[$0] }
+    }
 
     /// Tells whether the objects that the mapping makes get a to-one relationship from its inverse alone.
     func leavesToInverse(_ relationship: RelationshipDescription) -> Bool {
