@@ -235,4 +235,47 @@ import Testing
             }
         }
     }
+
+    @Test("A payload of holes is whole just as a plain reading of it says", arguments: 0..<4 as Range<UInt64>)
+    func wholeHoles(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let bitmap = UnsafeMutableRawPointer.allocate(byteCount: KeyContainer.bitmapBytes, alignment: 8)
+        defer { bitmap.deallocate() }
+        bitmap.initializeMemory(as: UInt8.self, repeating: 0xFF, count: KeyContainer.bitmapBytes)
+        let words = bitmap.assumingMemoryBound(to: UInt64.self)
+        for _ in 0..<1500 { words[generator.below(1024)] &= ~(1 << UInt64(generator.below(64))) }
+        let keys = (0..<KeyContainer.bitmapWords).reduce(0) { $0 + words[$1].nonzeroBitCount }
+        let made = KeyContainer.make(bitmap, count: keys)
+        let payload = try #require(made.payload)
+        defer { payload.deallocate() }
+        #expect(made.kind == .holes)
+        let numbers = UnsafeMutableBufferPointer(
+            start: payload.assumingMemoryBound(to: UInt16.self), count: made.bytes / 2)
+        func isWhole() -> Bool {
+            let starts = numbers[1..<KeyContainer.holesStart].map(Int.init)
+            let missing = numbers[KeyContainer.holesStart...].map(Int.init)
+            let holes = Int(numbers[0]) + 1 - keys
+            return holes == missing.count && starts.first == 0 && starts.last == holes
+                && zip(starts, starts.dropFirst()).allSatisfy { $0 <= $1 }
+                && zip(missing, missing.dropFirst()).allSatisfy { $0 < $1 }
+                && missing.allSatisfy { $0 < numbers[0] }
+        }
+        #expect(KeyContainer.holes.isWhole(payload, keys: keys, bytes: made.bytes) && isWhole())
+        var damaged = 0
+        for _ in 0..<4000 {
+            let place = generator.below(numbers.count)
+            let old = numbers[place]
+            // A neighbour's number as often as any: what is equal to it must not pass as ascending.
+            numbers[place] =
+                generator.chance(2)
+                ? numbers[min(place + 1, numbers.count - 1)] : UInt16(truncatingIfNeeded: generator.next())
+            let expected = isWhole()
+            #expect(
+                KeyContainer.holes.isWhole(payload, keys: keys, bytes: made.bytes) == expected,
+                "\(old) became \(numbers[place]) at \(place)")
+            if !expected { damaged += 1 }
+            numbers[place] = old
+        }
+        #expect(damaged > 2000)
+    }
 }

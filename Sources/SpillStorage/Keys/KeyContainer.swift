@@ -331,11 +331,18 @@ enum KeyContainer: UInt8 {
         let holes = holeParts(payload).last + 1 - keys
         guard holes >= 0, holes <= mostHoles, bytes == (holesStart + holes) * 2 else { return false }
         let starts = payload.assumingMemoryBound(to: UInt16.self) + 1
-        for block in 1..<holesStart - 1 where starts[block] < starts[block - 1] { return false }
         let missing = starts - 1 + holesStart
-        for hole in 0..<holes
-        where missing[hole] >= starts[-1] || hole > 0 && missing[hole] <= missing[hole - 1] { return false }
-        return starts[0] == 0 && Int(starts[holesStart - 2]) == holes
+        guard starts[0] == 0, Int(starts[holesStart - 2]) == holes, holes == 0 || missing[holes - 1] < starts[-1]
+        else { return false }
+        // Differences whose sign says it, so that the compiler makes vector code: a large set's chunks come from disk often.
+        var signs: Int32 = 0
+        for block in 1..<holesStart - 1 { signs |= Int32(starts[block]) &- Int32(starts[block - 1]) }
+        var hole = 1
+        while hole < holes {
+            signs |= Int32(missing[hole]) &- Int32(missing[hole - 1]) &- 1
+            hole += 1
+        }
+        return signs >= 0
     }
 
     /// Writes the keys of a payload of holes from a rank on.
