@@ -184,14 +184,28 @@ private struct ObjectReader {
         members.reserveCapacity(values.count)
         var whole = Made(value: null, levels: 1)
         var collections = 0
+        var (hasDecimals, hasOtherNumbers) = (false, false)
         for value in values {
             let made = try object(value, depth: depth + 1)
+            if hashed, made.value is NSDecimalNumber {
+                hasDecimals = true
+            } else if hashed, made.value is NSNumber {
+                hasOtherNumbers = true
+            }
             guard !hashed || made.levels <= ObjectArchive.deepestHashed else { throw ObjectArchive.tooLarge() }
             members.append(made.value)
             whole.size += made.size
             whole.levels = max(whole.levels, made.levels + 1)
             if made.size > 1 { collections += 1 }
             guard whole.size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
+        }
+        // There 24.5 is equal to an integer 24, and what is not a number to 0, with another hash: a dictionary would end the
+        // process.
+        guard !hasDecimals || !hasOtherNumbers else {
+            throw .archive(
+                "archive.type",
+                "Decimal numbers and others are members of one set or keys of one dictionary, which Foundation on Linux confuses"
+            )
         }
         // Collections hash by their counts only, so each is compared with many others.
         if hashed, collections * whole.size > 16 * ObjectArchive.mostValues { throw ObjectArchive.tooLarge() }

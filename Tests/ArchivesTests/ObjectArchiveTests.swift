@@ -221,4 +221,28 @@ struct ObjectArchiveTests {
             #expect(throws: MigrationError.self) { try ObjectArchive.object(from: Array(whole.prefix(count))) }
         }
     }
+
+    @Test("Decimal numbers beside others are refused as keys and members of sets: as such they would end the process")
+    func confused() throws {
+        // On Linux the decimal 24.5 is equal to the integer 24, and what is not a number to 0.
+        for (decimal, other) in [(Decimal(24.5), Int64(24)), (.nan, 0), (3, 3)] {
+            for form in ["keys", "set", "array"] {
+                var builder = KeyedArchiveBuilder()
+                let members = [builder.decimal(decimal), builder.integer(other), builder.string("x")]
+                let root =
+                    switch form {
+                    case "keys": builder.dictionary(members.map { (key: $0, value: $0) })
+                    case "set": builder.set(members)
+                    default: builder.array(members)
+                    }
+                let bytes = try builder.encode(root: root)
+                if form == "array" {
+                    #expect((try ObjectArchive.object(from: bytes) as? NSArray)?.count == 3)
+                } else {
+                    let error = #expect(throws: MigrationError.self) { try ObjectArchive.object(from: bytes) }
+                    #expect(error?.code == "archive.type" && error?.message.contains("Decimal") ?? false)
+                }
+            }
+        }
+    }
 }
