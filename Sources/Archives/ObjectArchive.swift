@@ -199,8 +199,8 @@ private struct ObjectReader {
             if made.size > 1 { collections += 1 }
             guard whole.size <= ObjectArchive.mostValues else { throw ObjectArchive.tooLarge() }
         }
-        // There 24.5 is equal to an integer 24, and what is not a number to 0, with another hash: a dictionary would end the
-        // process.
+        // On Linux a decimal 24.5 equals an integer 24, and one that is not a number equals 0, with other hashes: a dictionary
+        // of both would end the process.
         guard !hasDecimals || !hasOtherNumbers else {
             throw .archive(
                 "archive.type",

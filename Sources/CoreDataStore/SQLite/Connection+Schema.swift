@@ -53,6 +53,9 @@ extension Connection {
         ).flatMap { UInt32(exactly: $0) }
     }
 
+    /// Returns the number of the schema's state, which SQLite changes with every change of the schema.
+    func schemaVersion() throws(MigrationError) -> Int64 { try integer("PRAGMA main.schema_version") ?? 0 }
+
     func hasRows(_ table: String) throws(MigrationError) -> Bool {
         try integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
     }
@@ -60,14 +63,11 @@ extension Connection {
 
 /// The tables and indexes of a file, read from its schema at once. They hold as long as the schema stays what it was.
 struct FileSchema {
-    /// The number of the schema's state, which SQLite changes with every change of the schema.
-    let version: Int64
     private var roots: [String: UInt32] = [:]
     /// The names of the indexes by their table, whose name is folded. Those of a table's own constraints are left out.
     private var indexes: [String: Set<String>] = [:]
 
     init(_ connection: Connection) throws(MigrationError) {
-        version = try Self.version(connection)
         let rows = try connection.rows(
             "SELECT name, rootpage, tbl_name, type = 'index' AND sql IS NOT NULL FROM sqlite_master WHERE rootpage > 0"
         ) { row in
@@ -77,10 +77,6 @@ struct FileSchema {
             if let root, roots[name] == nil { roots[name] = root }
             if isIndex { indexes[SQLName.folded(table), default: []].insert(name) }
         }
-    }
-
-    static func version(_ connection: Connection) throws(MigrationError) -> Int64 {
-        try connection.integer("PRAGMA main.schema_version") ?? 0
     }
 
     /// Returns the root page of a table or index with exactly this name; nil if there is none.

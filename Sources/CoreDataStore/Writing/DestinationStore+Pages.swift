@@ -83,9 +83,10 @@ extension DestinationStore {
 
     /// Returns the file's tables and indexes as they are now.
     private func fileSchema() throws(MigrationError) -> FileSchema {
-        if let known = knownSchema, try FileSchema.version(connection) == known.version { return known }
+        let version = try connection.schemaVersion()
+        if let knownSchema, knownSchema.version == version { return knownSchema.schema }
         let schema = try FileSchema(connection)
-        knownSchema = schema
+        knownSchema = (version, schema)
         return schema
     }
 

@@ -50,8 +50,8 @@ package final class DestinationStore {
     package internal(set) var missing: [String] = []
     /// True if indexes of tables without rows were made in advance, for pages to fill.
     var hasIndexesAhead = false
-    /// The file's tables and indexes when they were last asked for.
-    var knownSchema: FileSchema?
+    /// The file's tables and indexes when they were last asked for, and the schema's version then.
+    var knownSchema: (version: Int64, schema: FileSchema)?
     /// True if the connection releases its lock after each transaction and examines the file anew in the next.
     var sharesFile = false
     /// True if transactions can be rolled back after the process is killed: from the first checkpoint of a run on.
