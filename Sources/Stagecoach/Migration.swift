@@ -47,6 +47,8 @@ public final class Migration {
     var newUUID: String?
     /// A closure called once the destination is published, before the work directory is removed.
     var didPublish: ((MigrationReport) throws -> Void)?
+    /// Takes the last trace of a run that is done; nil: the run removes it.
+    var traces: LastTraces?
     /// Returns the versions of another route that keeps the data of a line; nil: none is searched.
     var detour: ((LeftBehind.Line) -> [String]?)?
     /// Returns the label of the step that leaves a line's data behind; nil unless several steps of a chain run as this
@@ -184,7 +186,8 @@ public final class Migration {
         let left = try InterruptedWork(
             in: area, of: place, restarts: options.restarts || passed.isAll, states: passed.statesRead)
         var keeps = false
-        defer { if keeps { area.keep() } else { area.close() } }
+        var isDone = false
+        defer { if keeps { area.keep() } else { area.close(leavingTo: isDone ? traces : nil) } }
         return try area.naming(destinationPath, real: place.path) {
             let resumption: Resumption
             do {
@@ -199,6 +202,7 @@ public final class Migration {
             }
             if let report = resumption.published {
                 try didPublish?(report)
+                isDone = true
                 return .done(report)
             }
             do {
@@ -208,6 +212,7 @@ public final class Migration {
                 var report = try run.migrate()
                 report.notes += resumption.notes
                 try didPublish?(report)
+                isDone = true
                 return .done(report)
             } catch {
                 if let error = error as? MigrationError, error.code == "resume.changed" {

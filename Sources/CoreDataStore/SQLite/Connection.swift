@@ -41,6 +41,12 @@ package final class Connection {
 
     deinit { sqlite3_close_v2(handle) }
 
+    /// Lets statements turn the journal off, which connections to files of strangers refuse. Only for files that this process
+    /// made.
+    package func trustFile() {
+        if let handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+    }
+
     /// Closes the database.
     ///
     /// - Throws: `store.io` if SQLite reports an error, `internal.openStatements` if statements are open.

@@ -152,9 +152,7 @@ package final class DestinationStore {
     ) throws(MigrationError) -> Connection {
         // One task at a time uses the store, so SQLite need not lock a mutex at every bound value.
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-        // A defensive connection refuses journal_mode OFF. This file is written by this process and does not come from a
-        // stranger.
-        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+        connection.trustFile()
         let most = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_COLUMN, -1))
         for table in schema.tables where table.columns.count + 1 > most {
             throw MigrationError(

@@ -69,6 +69,7 @@ final class ObjectIDMap {
             }
         case .sqlite:
             let connection = try Connection(path: file.part, flags: SQLITE_OPEN_READWRITE)
+            connection.trustFile()
             try connection.execute(
                 """
                 PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-1024; PRAGMA temp_store=FILE; BEGIN;

@@ -85,7 +85,9 @@ final class WorkArea {
     }
 
     /// Removes everything that the run made, except what was published. The journal is removed last.
-    func close() {
+    ///
+    /// - Parameter traces: takes the journal, for a caller that has the result to tell first; nil: it is removed at once.
+    func close(leavingTo traces: LastTraces? = nil) {
         removeFiles()
         vfs.close()
         // An existing folder of this name is ours, even if a killed run had not locked it yet. A folder with other files stays.
@@ -101,7 +103,7 @@ final class WorkArea {
         unlink(publicationPath)
         try? beside.remove()
         rmdir(beside.path)
-        if isLast { unlink(lastJournalPath) }
+        if isLast { LastTraces.remove(lastJournalPath, leavingTo: traces) }
     }
 
     /// Tells whether an error may be caused by damaged files in the work area. Errors of a failing disk do not count: the disk

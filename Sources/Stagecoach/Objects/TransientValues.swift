@@ -1,4 +1,3 @@
-import CSQLite
 import CoreDataStore
 import Diagnostics
 import Foundation
@@ -86,7 +85,7 @@ final class TransientValues {
         if let spill { return spill }
         let path = "\(folder)/transient"
         let connection = try Connection(path: path)
-        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+        connection.trustFile()
         try connection.execute(
             """
             PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;

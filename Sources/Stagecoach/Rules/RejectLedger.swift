@@ -59,8 +59,7 @@ final class RejectLedger {
         }
         connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
             let connection = try Connection(path: path, vfs: vfs)
-            // A defensive connection refuses journal_mode OFF. This file contains only our own data, so turn it off.
-            if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+            connection.trustFile()
             try connection.execute(
                 """
                 PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");

@@ -98,8 +98,10 @@ final class ChainJournal {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
         if let earlier = try InterruptedRun.read(beside: place), earlier.publication != nil { return true }
-        let path = ChainStores.folder(beside: place, asked: options.workDirectory) + "/chain.journal"
-        return try read(path)?.runs.last?.destination?.isPlaced() ?? false
+        for path in ChainStores.journalPaths(beside: place, asked: options.workDirectory) {
+            if try read(path)?.runs.last?.destination?.isPlaced() ?? false { return true }
+        }
+        return false
     }
 
     /// Returns the path of the second copy.

@@ -12,29 +12,47 @@ final class ChainStores {
     private let folder: WorkDirectory
 
     /// The path of the chain's journal.
-    var journalPath: String { "\(folder.path)/chain.journal" }
+    var journalPath: String { Self.journalPaths(folder.path).usual }
+    /// The path to which the journal is moved once the chain is about to end.
+    private var lastJournalPath: String { Self.journalPaths(folder.path).last }
     var path: String { folder.path }
 
     /// Returns the folder of a chain to a destination.
-    static func folder(beside place: DestinationPath, asked: String?) -> String {
+    private static func folder(beside place: DestinationPath, asked: String?) -> String {
         "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
     }
 
-    /// Creates and locks the folder.
+    private static func journalPaths(_ folder: String) -> (usual: String, last: String) {
+        ("\(folder)/chain.journal", "\(folder)-done")
+    }
+
+    /// Returns the paths at which the journal of a chain may be: the usual one, and the one of a chain that is about to end.
+    static func journalPaths(beside place: DestinationPath, asked: String?) -> [String] {
+        let paths = journalPaths(folder(beside: place, asked: asked))
+        return [paths.usual, paths.last]
+    }
+
+    /// Creates and locks the folder. The journal of a chain that was killed at its end goes back to its usual path.
     ///
-    /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73).
+    /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73), `destination.io` (74).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
         folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
+        if try DestinationPath.status(journalPath) == nil { rename(lastJournalPath, journalPath) }
+        unlink(lastJournalPath)
     }
 
     /// Removes the files of a chain that did not end and is not resumed.
     func beginAnew() {
+        removeFiles()
+        unlink(journalPath)
+    }
+
+    /// Removes all files but the journal, which describes them.
+    private func removeFiles() {
         for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
             try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
         }
-        // The journal describes the other files, so it is removed last.
         unlink(ChainJournal.copyPath(journalPath))
-        unlink(journalPath)
     }
 
     /// Releases the folder with its files, for a chain that resumes from them.
@@ -115,11 +133,17 @@ final class ChainStores {
         }
     }
 
-    /// Removes all files and the folder.
-    func close() {
-        beginAnew()
+    /// Removes all files and the folder. The journal is removed last.
+    ///
+    /// - Parameter traces: takes the journal, for a caller that has the result to tell first; nil: it is removed at once.
+    func close(leavingTo traces: LastTraces? = nil) {
+        removeFiles()
+        // As long as the journal exists, the same command knows that all is done.
+        let isLast = rename(journalPath, lastJournalPath) == 0
+        if !isLast { unlink(journalPath) }
         try? folder.remove()
         rmdir(folder.path)
+        if isLast { LastTraces.remove(lastJournalPath, leavingTo: traces) }
     }
 
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }

@@ -44,6 +44,8 @@ public final class ChainedMigration {
     public var detours: VersionDetours?
     /// A saved plan of a route with several runs. For a route with one run, use ``MigrationOptions/plan``.
     public var savedPlan: ChainPlan?
+    /// Takes the last traces of a migration that is done; nil: it removes them.
+    package var traces: LastTraces?
     /// The manager that policies of a single run see; nil: a new one.
     var manager: MigrationManager?
 
@@ -126,7 +128,9 @@ public final class ChainedMigration {
         let runs = runs
         guard runs.count > 1 else {
             if savedPlan != nil { _ = try optionsByRun(runs) }
-            let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
+            let migration = migration(runs[0], from: sourcePath, to: destinationPath, options: options)
+            migration.traces = traces
+            let report = try migration.run()
             return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
         }
         progress.beginRun()
@@ -137,7 +141,8 @@ public final class ChainedMigration {
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
         var keeps = false
-        defer { if keeps { stores.keep() } else { stores.close() } }
+        var isDone = false
+        defer { if keeps { stores.keep() } else { stores.close(leavingTo: isDone ? traces : nil) } }
         let inputs = inputs(source, runs)
         var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
         // A published destination is not made again, even if the files it was made from are damaged.
@@ -152,6 +157,9 @@ public final class ChainedMigration {
         }
         var reports = journal.reports
         if reports.count == runs.count, try journal.isPublished() {
+            // The last run may have been killed while it removed its own files.
+            InterruptedWork.removeLeftover(beside: place, spills: self.options.workDirectory)
+            isDone = true
             return Self.whole(reports, runs, source: sourcePath)
         }
         do {
@@ -165,6 +173,7 @@ public final class ChainedMigration {
         try? source.close()
         var whole = Self.whole(reports, runs, source: sourcePath)
         whole.notes += journal.notes
+        isDone = true
         return whole
     }
 
@@ -217,6 +226,7 @@ public final class ChainedMigration {
             let migration = migration(run, from: place, to: next, options: options)
             migration.link = isLast ? link : ChainPosition(idMap: link.idMap)
             migration.link?.keepsSums = !isLast
+            if isLast { migration.traces = traces }
             var known = reports
             migration.didPublish = { report in
                 known.append(report)

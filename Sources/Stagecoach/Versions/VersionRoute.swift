@@ -65,7 +65,10 @@ public struct VersionRoute {
             let only = RouteSearch(
                 line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,
                 unmappable: unmappable)
-            let isOne = candidates.allSatisfy { Self.mayLead($0, from: source, to: destination, in: bundle) }
+            var isOne = true
+            for candidate in candidates where isOne {
+                isOne = try Self.mayLead(candidate, from: source, to: destination, in: bundle)
+            }
             do throws(MigrationError) {
                 if isOne { return try only.route() }
             } catch {
@@ -104,8 +107,7 @@ public struct VersionRoute {
         var names: [String] = []
         for name in try bundle.map({ path throws(MigrationError) in try ModelLocator.versions(in: path) }) ?? [] {
             let version = VersionInHistory(named: name, on: shelf)
-            // A route cannot go through a version that cannot be read.
-            guard let model = try? version.model() else { continue }
+            guard let model = try readable(version.model) else { continue }
             versions.append(version)
             if StoreVersion.wrote(model, hashes) { names.append(name) }
         }
@@ -114,17 +116,28 @@ public struct VersionRoute {
         return (versions, (source, names))
     }
 
+    /// Returns a version's model; nil if it cannot be read: no route goes through it then. A failing disk is an error.
+    private static func readable(
+        _ model: () throws(MigrationError) -> ManagedObjectModel
+    ) throws(MigrationError) -> ManagedObjectModel? {
+        do throws(MigrationError) { return try model() } catch {
+            if error.category == .io { throw error }
+            return nil
+        }
+    }
+
     /// Tells whether a mapping model may be for two versions: it names none, or these.
     private static func mayLead(
         _ candidate: MappingCandidate, from source: ModelVersion, to destination: ModelVersion, in bundle: String?
-    ) -> Bool {
+    ) throws(MigrationError) -> Bool {
         guard let said = candidate.said, let bundle else { return true }
-        guard let version = try? ModelLocator.load("\(bundle):\(said.source)") else {
-            return !candidate.isStated || said.source == source.name
+        func version(_ name: String) throws(MigrationError) -> ManagedObjectModel? {
+            try readable { () throws(MigrationError) in try ModelLocator.load("\(bundle):\(name)").model }
         }
-        return version.model.fitting(storeHashes: source.model.comparableHashes) != nil
-            && (said.destination == destination.name
-                || !candidate.isStated && (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
+        guard let old = try version(said.source) else { return !candidate.isStated || said.source == source.name }
+        guard old.fitting(storeHashes: source.model.comparableHashes) != nil else { return false }
+        if said.destination == destination.name { return true }
+        return try candidate.isStated ? false : version(said.destination) == nil
     }
 }
 

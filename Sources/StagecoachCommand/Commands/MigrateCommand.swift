@@ -18,11 +18,14 @@ struct MigrateCommand {
 
     private func migrate(_ metrics: RunMetrics) throws {
         let result: MigrationResult
+        let traces = LastTraces()
+        defer { traces.remove() }
         do {
             let (inputs, report) = try work.run(
                 counter: reporter.counter,
                 preparing: { inputs, migration in
                     reporter.inputs = inputs
+                    migration.traces = traces
                     try check(before: migration)
                 },
                 { migration in try reporter.during { try migration.run() } })

@@ -145,16 +145,16 @@ extension FaultFixture {
         try FaultFixture(
             "chain",
             line + [
-                "--to", "$/in/Library.xcdatamodeld:Library 3", "--mapping", "$/in/library.json", "--id-map",
-                "$/out/ids.csv",
+                "--to", "$/in/Library.xcdatamodeld:Library 3", "--mapping",
+                "Library..Library 2=$/in/library.json", "--id-map", "$/out/ids.csv",
             ]
         ) { folder in
             try library(folder)
             try copy(SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json"), into: folder)
-            let bundle = folder.file("in/Library.xcdatamodeld") + "/"
+            let bundle = folder.file("in/Library.xcdatamodeld")
             try FileManager.default.copyItem(
-                atPath: bundle + "Library 2.xcdatamodel", toPath: bundle + "Library 3.xcdatamodel")
-            let contents = bundle + "Library 3.xcdatamodel/contents"
+                atPath: bundle + "/Library 2.xcdatamodel", toPath: bundle + "/Library 3.xcdatamodel")
+            let contents = bundle + "/Library 3.xcdatamodel/contents"
             let text = try String(contentsOfFile: contents, encoding: .utf8)
             try text.replacingOccurrences(of: "elementID=\"name\"", with: "").replacingOccurrences(
                 of: "elementID=\"Chapter\"", with: ""
@@ -162,6 +162,11 @@ extension FaultFixture {
                 of: "name=\"fullName\"", with: "name=\"whole\" elementID=\"fullName\""
             ).replacingOccurrences(of: "property=\"fullName\"", with: "property=\"whole\"").write(
                 toFile: contents, atomically: true, encoding: .utf8)
+            let plan = try CommandBinary.run([
+                "plan", folder.file("in/old.sqlite"), folder.file("out/new.sqlite"), "--to", bundle + ":Library 3",
+                "--mapping", "Library..Library 2=" + folder.file("in/library.json"),
+            ])
+            try #require(plan.output.contains("2 steps in 2 migrations"), "\(plan.output) \(plan.messages)")
         }
     }
 

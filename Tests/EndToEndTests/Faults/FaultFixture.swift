@@ -88,8 +88,8 @@ struct FaultResult: Equatable, Sendable {
     static func isUnfinished(_ path: String) -> Bool {
         let first = path.prefix { $0 != "/" }
         return first.hasPrefix(".")
-            && [".stagecoach", ".stagecoach-done", ".stagecoach-part", ".stagecoach-chain"].contains {
-                first.hasSuffix($0)
-            }
+            && [
+                ".stagecoach", ".stagecoach-done", ".stagecoach-part", ".stagecoach-chain", ".stagecoach-chain-done",
+            ].contains { first.hasSuffix($0) }
     }
 }

@@ -1,0 +1,22 @@
+import Glibc
+
+/// What runs leave when all is done: their journals, by which the same command knows its own destination.
+///
+/// Whoever tells the result removes them then, as the last act of the process: a process that is killed before tells the result
+/// when it runs again. Without a trace, that run would be refused, because the destination exists.
+package final class LastTraces {
+    private var paths: [String] = []
+
+    package init() {}
+
+    /// Removes a run's last file at once, or leaves it to the caller of the run.
+    static func remove(_ path: String, leavingTo traces: LastTraces?) {
+        if let traces { traces.paths.append(path) } else { unlink(path) }
+    }
+
+    /// Removes the files, in the order in which they were left.
+    package func remove() {
+        for path in paths { unlink(path) }
+        paths = []
+    }
+}
