@@ -1,6 +1,6 @@
 import Glibc
 
-/// What runs leave when all is done: their journals, by which the same command knows its own destination.
+/// The journals of runs that are done, by which the same command knows its own destination.
 ///
 /// Whoever tells the result removes them then, as the last act of the process: a process that is killed before tells the result
 /// when it runs again. Without a trace, that run would be refused, because the destination exists.
