@@ -37,8 +37,11 @@ final class ChainStores {
     /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73), `destination.io` (74).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
         folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
-        if try DestinationPath.status(journalPath) == nil { rename(lastJournalPath, journalPath) }
-        unlink(lastJournalPath)
+        if try DestinationPath.status(journalPath) == nil {
+            rename(lastJournalPath, journalPath)
+        } else {
+            unlink(lastJournalPath)
+        }
     }
 
     /// Removes the files of a chain that did not end and is not resumed.
