@@ -330,11 +330,9 @@ package final class DestinationStore {
         existing path: String, cacheBytes: Int, vfs: String?, isResumed: Bool = false
     ) throws(MigrationError) -> Connection {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-        if let handle = connection.handle {
-            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
-            // Triggers of derived attributes call functions of Apple's process, so they must not fire.
-            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        }
+        connection.trustFile()
+        // Triggers of derived attributes call functions of Apple's process, so they must not fire.
+        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0) }
         try connection.execute(
             """
             PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024))

@@ -98,7 +98,8 @@ final class ChainJournal {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
         if let earlier = try InterruptedRun.read(beside: place), earlier.publication != nil { return true }
-        for path in ChainStores.journalPaths(beside: place, asked: options.workDirectory) {
+        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
+        for path in [paths.usual, paths.last] {
             if try read(path)?.runs.last?.destination?.isPlaced() ?? false { return true }
         }
         return false

@@ -12,9 +12,9 @@ final class ChainStores {
     private let folder: WorkDirectory
 
     /// The path of the chain's journal.
-    var journalPath: String { Self.journalPaths(folder.path).usual }
+    let journalPath: String
     /// The path to which the journal is moved once the chain is about to end.
-    private var lastJournalPath: String { Self.journalPaths(folder.path).last }
+    private let lastJournalPath: String
     var path: String { folder.path }
 
     /// Returns the folder of a chain to a destination.
@@ -22,20 +22,17 @@ final class ChainStores {
         "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
     }
 
-    private static func journalPaths(_ folder: String) -> (usual: String, last: String) {
-        ("\(folder)/chain.journal", "\(folder)-done")
-    }
-
     /// Returns the paths at which the journal of a chain may be: the usual one, and the one of a chain that is about to end.
-    static func journalPaths(beside place: DestinationPath, asked: String?) -> [String] {
-        let paths = journalPaths(folder(beside: place, asked: asked))
-        return [paths.usual, paths.last]
+    static func journalPaths(beside place: DestinationPath, asked: String?) -> (usual: String, last: String) {
+        let folder = folder(beside: place, asked: asked)
+        return ("\(folder)/chain.journal", "\(folder)-done")
     }
 
     /// Creates and locks the folder. The journal of a chain that was killed at its end goes back to its usual path.
     ///
     /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73), `destination.io` (74).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
+        (journalPath, lastJournalPath) = Self.journalPaths(beside: place, asked: asked)
         folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
         if try DestinationPath.status(journalPath) == nil {
             rename(lastJournalPath, journalPath)
