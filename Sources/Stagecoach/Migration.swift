@@ -159,6 +159,14 @@ public final class Migration {
         }
     }
 
+    /// Refuses a destination that cannot be made or added to.
+    func checkDestination() throws(MigrationError) {
+        let given = DestinationPath(path: destinationPath)
+        let stands = try given.exists()
+        let appends = options.appendsToExisting && stands
+        try checkDestination(appends ? given.resolved : given, appends: appends, after: earlierRun(PassedOver()))
+    }
+
     /// Returns the work of a run to the same destination that did not end; nil if there is none.
     private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> InterruptedRun? {
         if options.restarts || passed.isAll { return nil }
@@ -201,6 +209,7 @@ public final class Migration {
                 return .damaged(PassedOver(isAll: true, reason: passed.reason ?? error.message))
             }
             if let report = resumption.published {
+                traces?.areOfEarlierRun = true
                 try didPublish?(report)
                 isDone = true
                 return .done(report)
@@ -243,9 +252,7 @@ public final class Migration {
             do throws(MigrationError) {
                 try place.checkFresh()
             } catch {
-                if seen?.hasLostPublication(to: place) ?? true {
-                    InterruptedWork.removeLeftover(beside: place, spills: options.workDirectory)
-                }
+                InterruptedWork.removeLeftover(beside: place, spills: options.workDirectory, of: seen)
                 throw error
             }
         }

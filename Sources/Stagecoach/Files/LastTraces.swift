@@ -6,6 +6,8 @@ import Glibc
 /// when it runs again. Without a trace, that run would be refused, because the destination exists.
 package final class LastTraces {
     private var paths: [String] = []
+    /// True if the run found the work done by a process that was killed before it had removed its traces.
+    package internal(set) var areOfEarlierRun = false
 
     package init() {}
 

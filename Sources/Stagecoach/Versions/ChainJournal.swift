@@ -98,11 +98,32 @@ final class ChainJournal {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
         if let earlier = try InterruptedRun.read(beside: place), earlier.publication != nil { return true }
-        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
-        for path in [paths.usual, paths.last] {
-            if try read(path)?.runs.last?.destination?.isPlaced() ?? false { return true }
+        return try isOver(to: place, options)
+    }
+
+    /// Tells whether a chain to a destination was killed after all its runs were done.
+    ///
+    /// - Throws: `journal.io`, `destination.io` (74).
+    static func isOver(to place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
+        for found in try all(beside: place, options) where try found.runs.last?.destination?.isPlaced() ?? false {
+            return true
         }
         return false
+    }
+
+    /// Tells whether there is a journal that can be read.
+    ///
+    /// - Throws: `journal.io` (74).
+    static func isReadable(beside place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
+        try !all(beside: place, options).isEmpty
+    }
+
+    /// Reads the journals of chains to a destination, at both places where they may be.
+    private static func all(
+        beside place: DestinationPath, _ options: MigrationOptions
+    ) throws(MigrationError) -> [Found] {
+        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
+        return [try read(paths.usual), try read(paths.last)].compactMap(\.self)
     }
 
     /// Returns the path of the second copy.

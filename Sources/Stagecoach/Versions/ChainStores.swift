@@ -41,6 +41,15 @@ final class ChainStores {
         }
     }
 
+    /// Removes the files of a chain that was killed while it removed its last ones, and whose journal is gone or damaged.
+    static func removeLeftover(beside place: DestinationPath, folder asked: String?) {
+        let paths = [folder(beside: place, asked: asked), journalPaths(beside: place, asked: asked).last]
+        guard paths.contains(where: FileManager.default.fileExists),
+            let stores = try? ChainStores(beside: place, folder: asked)
+        else { return }
+        stores.close()
+    }
+
     /// Removes the files of a chain that did not end and is not resumed.
     func beginAnew() {
         removeFiles()

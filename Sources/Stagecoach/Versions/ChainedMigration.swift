@@ -136,7 +136,7 @@ public final class ChainedMigration {
         progress.beginRun()
         defer { progress.endRun() }
         let options = try optionsByRun(runs)
-        if try !ChainJournal.isUnderWay(to: destinationPath, self.options) { try checkDestination() }
+        try checkDestination()
         let source = try SourceStore(
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
@@ -159,6 +159,7 @@ public final class ChainedMigration {
         if reports.count == runs.count, try journal.isPublished() {
             // The last run may have been killed while it removed its own files.
             InterruptedWork.removeLeftover(beside: place, spills: self.options.workDirectory)
+            traces?.areOfEarlierRun = true
             isDone = true
             return Self.whole(reports, runs, source: sourcePath)
         }
@@ -347,19 +348,46 @@ public final class ChainedMigration {
         steps.map { $0.counted("step") }.joined(separator: ", then ")
     }
 
+    /// Tells whether a process that was killed before it had removed its last traces has made the destination.
+    ///
+    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
+    package func isDone() throws(MigrationError) -> Bool {
+        if options.restarts { return false }
+        let given = DestinationPath(path: destinationPath)
+        let stands = try given.exists()
+        let place = options.appendsToExisting && stands ? given.resolved : given
+        if try InterruptedRun.read(beside: place)?.isPublished() ?? false { return true }
+        return runs.count > 1 ? try ChainJournal.isOver(to: given, options) : false
+    }
+
     /// Refuses, before the first run, destinations that would stop the last one.
-    private func checkDestination() throws(MigrationError) {
+    package func checkDestination() throws(MigrationError) {
+        if let single { return try single.checkDestination() }
+        if try ChainJournal.isUnderWay(to: destinationPath, options) { return }
         let place = DestinationPath(path: destinationPath)
         try place.checkOther(than: sourcePath)
         if options.appendsToExisting, try place.exists() {
             try place.resolved.checkReplaceable()
             _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
         } else {
-            try place.checkFresh()
+            do throws(MigrationError) {
+                try place.checkFresh()
+            } catch {
+                try removeLeftover(beside: place)
+                throw error
+            }
         }
         for (path, kind) in [(options.idMap, "id map"), (options.rejectFile, "reject file")] {
             if let path { try ResultFile.checkFree(path, kind: kind) }
         }
+    }
+
+    /// Removes the files of a chain to a destination, and of its last run, if no journal describes them.
+    private func removeLeftover(beside place: DestinationPath) throws(MigrationError) {
+        guard try !ChainJournal.isReadable(beside: place, options) else { return }
+        InterruptedWork.removeLeftover(
+            beside: place, spills: options.workDirectory, of: try InterruptedRun.read(beside: place))
+        ChainStores.removeLeftover(beside: place, folder: options.workDirectory)
     }
 
     /// Runs a closure. Puts the step in front of an error's message, and private paths and objects become the user's.

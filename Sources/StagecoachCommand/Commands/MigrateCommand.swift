@@ -14,12 +14,14 @@ struct MigrateCommand {
     }
 
     /// Migrates, prints the summary or the report, and writes the report files, also if the run fails.
-    func run() throws { try work.measured(reporter.counter, migrate) }
-
-    private func migrate(_ metrics: RunMetrics) throws {
-        let result: MigrationResult
+    func run() throws {
         let traces = LastTraces()
         defer { traces.remove() }
+        try work.measured(reporter.counter) { try migrate($0, traces) }
+    }
+
+    private func migrate(_ metrics: RunMetrics, _ traces: LastTraces) throws {
+        let result: MigrationResult
         do {
             let (inputs, report) = try work.run(
                 counter: reporter.counter,
@@ -43,15 +45,16 @@ struct MigrateCommand {
         }
         work.console.output.write(work.printsJSON ? try JSONText.text(result) : SummaryWording.text(result))
         for line in ProfileWording.lines(result.report) { work.console.messages.write(line + "\n") }
-        try reporter.write(result)
+        try reporter.write(result, keepsExisting: traces.areOfEarlierRun)
     }
 
-    /// Refuses impossible report files before the work, but after errors of the inputs.
+    /// Refuses impossible report files before the work, but after errors of the inputs and of the destination.
     private func check(before migration: ChainedMigration) throws {
         do throws(MigrationError) {
-            try reporter.check()
+            try reporter.check(isDone: migration.isDone())
         } catch {
             _ = try migration.plan()
+            try migration.checkDestination()
             throw error
         }
     }

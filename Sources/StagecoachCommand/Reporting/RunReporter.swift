@@ -29,8 +29,16 @@ final class RunReporter {
     var isEmpty: Bool { request.reports.isEmpty }
 
     /// Refuses impossible files before the work. Makes nothing.
-    func check() throws(MigrationError) {
-        for path in request.reports { try ReportFile.check(path) }
+    ///
+    /// - Parameter isDone: true if a killed process has done the work. It may have written reports.
+    func check(isDone: Bool = false) throws(MigrationError) {
+        for path in request.reports {
+            do throws(MigrationError) {
+                try ReportFile.check(path)
+            } catch {
+                guard isDone, error.code == "output.exists" else { throw error }
+            }
+        }
     }
 
     /// Samples the run during the work, if a page will show it.
@@ -39,7 +47,9 @@ final class RunReporter {
     }
 
     /// Writes the reports of a run that succeeded.
-    func write(_ result: MigrationResult) throws {
+    ///
+    /// - Parameter keepsExisting: true to keep the reports that the killed process which did the work has written.
+    func write(_ result: MigrationResult, keepsExisting: Bool = false) throws {
         guard !isEmpty else { return }
         var account = account(result.report.isDryRun ? .dryRun : .migrated)
         let report = result.report
@@ -52,6 +62,7 @@ final class RunReporter {
             do throws(MigrationError) {
                 try ReportFile.write(path, text, permissions: permissions)
             } catch {
+                if keepsExisting, error.code == "output.exists" { continue }
                 var error = error
                 if !report.isDryRun { error.message += "; the migration itself succeeded" }
                 throw error

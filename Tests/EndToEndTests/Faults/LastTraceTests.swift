@@ -9,27 +9,39 @@ struct LastTraceTests {
         try #require(FaultFixture.makers.first { $0.name == name }, "no fixture \(name)").make()
     }
 
-    /// The report is written after the result was printed.
-    @Test("A run that is killed while it tells its result tells it again", arguments: ["inferred", "append", "chain"])
+    /// Two reports are written after the result was printed.
+    @Test(
+        "A run that is killed while it tells its result tells the rest when it runs again",
+        arguments: ["inferred", "append", "chain"])
     func told(name: String) throws {
         let fixture = try Self.fixture(name)
+        let reports = ["out/report.json", "out/report.html"]
         func folder() throws -> FaultFolder {
             try FaultFolder(
-                copyOf: fixture.template, arguments: fixture.arguments + ["--report", "$/out/report.json"])
+                copyOf: fixture.template, arguments: fixture.arguments + reports.flatMap { ["--report", "$/" + $0] })
         }
-        let whole = try folder().run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
+        let undisturbed = FaultPlan(deed: "EIO", kinds: "all", at: [0])
+        let whole = try folder().run(plan: undisturbed)
         try #require(whole.code == 0, "\(whole.messages)")
-        let trial = try folder()
-        // The last name that a run gives is its report's.
+        // The last names that a run gives are its reports'. The last removal is that of its journal.
         let links = try #require(whole.report.counts["link"])
-        let killed = try trial.run(plan: FaultPlan(deed: "kill", kinds: "link", at: [links]))
-        #expect(killed.code == -SIGKILL && killed.report.fired?.contains("report.json") == true)
-        let again = try trial.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
-        #expect(again.code == 0, "\(again.messages)")
-        #expect(FileManager.default.fileExists(atPath: trial.path("out/report.json")))
-        #expect(try FaultResult(out: trial.path("out")) == fixture.after)
-        let names = try FileManager.default.contentsOfDirectory(atPath: trial.path("out"))
-        #expect(names.filter(FaultResult.isUnfinished) == [])
+        let removals = try #require(whole.report.counts["unlink"])
+        for (kind, number, written) in [("link", links - 1, 0), ("link", links, 1), ("unlink", removals, 2)] {
+            let trial = try folder()
+            let killed = try trial.run(plan: FaultPlan(deed: "kill", kinds: kind, at: [number]))
+            #expect(killed.code == -SIGKILL && killed.report.fired?.contains(kind) == true)
+            let before = reports.map { FileManager.default.contents(atPath: trial.path($0)) }
+            #expect(before.compactMap(\.self).count == written, "killed at \(killed.report.fired ?? "nothing")")
+            let again = try trial.run(plan: undisturbed)
+            #expect(again.code == 0, "\(again.messages)")
+            for (report, before) in zip(reports, before) {
+                let after = FileManager.default.contents(atPath: trial.path(report))
+                #expect(after?.isEmpty == false && (before == nil || before == after))
+            }
+            #expect(try FaultResult(out: trial.path("out")) == fixture.after)
+            let names = try FileManager.default.contentsOfDirectory(atPath: trial.path("out"))
+            #expect(names.filter(FaultResult.isUnfinished) == [])
+        }
     }
 
     @Test(
