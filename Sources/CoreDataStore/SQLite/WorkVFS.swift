@@ -54,11 +54,11 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
             return SQLITE_OK
         }
         table.xDelete = { vfs, name, sync in
-            if let name { WorkVFS.of(vfs)?.sums.willDelete(String(cString: name)) }
             guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
                 return ResultCode.deleteError
             }
             let code = delete(standard, name, sync)
+            if code == SQLITE_OK, let name { WorkVFS.of(vfs)?.sums.didDelete(String(cString: name)) }
             // Deleting a missing file is not a failure.
             return code == ResultCode.deletesNothing ? code : FailedCall.note(code)
         }
@@ -133,8 +133,8 @@ private final class OpenSums: @unchecked Sendable {
         return sums
     }
 
-    /// Records the end of a transaction, whose journal is about to be deleted.
-    func willDelete(_ path: String) { find(journal: path)?.endTransaction() }
+    /// Records the end of a transaction, whose journal was deleted.
+    func didDelete(_ path: String) { find(journal: path)?.endTransaction() }
 
     private func find(journal path: String) -> FileSums? {
         guard path.hasSuffix(Self.journal) else { return nil }
@@ -259,7 +259,7 @@ struct CountedFile {
         }
     }
 
-    /// Replaces functions by those that note the reason of a failure.
+    /// Replaces functions by those that note the reason of a failure. A sync also tells the checksums.
     private static func noteFailures(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, buffer, count, offset in
             guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
@@ -271,7 +271,13 @@ struct CountedFile {
             guard let file, let sync = CountedFile.of(file).pointee.original.pointee.xSync else {
                 return ResultCode.writeError
             }
-            return FailedCall.note(sync(file, flags))
+            let code = sync(file, flags)
+            let this = CountedFile.of(file)
+            // SQLite syncs the database when a transaction has written all of it, before the journal ends.
+            if code == SQLITE_OK, !this.pointee.isJournal {
+                this.pointee.sums?._withUnsafeGuaranteedRef { $0.finishTransaction() }
+            }
+            return FailedCall.note(code)
         }
         methods.xFileControl = { file, operation, argument in
             guard let file, let control = CountedFile.of(file).pointee.original.pointee.xFileControl else {

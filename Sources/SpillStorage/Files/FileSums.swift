@@ -10,6 +10,7 @@ import Glibc
 ///
 /// The file `NAME-sums` has 8 bytes for each block of 4 KiB, in the processor's byte order. 0 stands for a block that nobody
 /// wrote: it still holds what the file was copied from. 1 stands for a block that is being changed in place: it is not checked.
+/// 2 at the first block stands for a transaction that has not ended: it matches no block.
 ///
 /// Memory: the checksums of one write.
 package final class FileSums {
@@ -23,6 +24,8 @@ package final class FileSums {
     private var isLost = false
     /// The checksums from before the current transaction; nil outside of one.
     private var before: TransactionSums?
+    /// The checksum that the first block gets when the transaction has written all; nil while nothing is written in one.
+    private var firstSum: UInt64?
 
     private static let ending = "-sums"
 
@@ -104,13 +107,30 @@ package final class FileSums {
     /// Notes the checksums of blocks that are about to be written.
     package func note(_ sums: [UInt64], from first: Int) {
         guard !isLost, !sums.isEmpty else { return }
-        if let before {
-            var old = [UInt64](repeating: 0, count: sums.count)
-            let count = old.withUnsafeMutableBytes { calls.readWhole(descriptor, into: $0, at: first * Self.width) }
-            if count < 0 || !before.note(old, from: first) { return giveUp() }
+        var sums = sums
+        if before != nil {
+            if firstSum == nil {
+                guard let old = keep(1, from: 0), write([Self.unfinished], from: 0) else { return giveUp() }
+                firstSum = old[0]
+            }
+            guard keep(sums.count, from: first) != nil else { return giveUp() }
+            if first == 0 {
+                firstSum = sums[0]
+                sums[0] = Self.unfinished
+            }
         }
-        let result = sums.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: first * Self.width) }
-        if result != 0 { giveUp() }
+        if !write(sums, from: first) { giveUp() }
+    }
+
+    /// Keeps the checksums of blocks for a rollback, and returns them; nil if that fails.
+    private func keep(_ count: Int, from first: Int) -> [UInt64]? {
+        var old = [UInt64](repeating: 0, count: count)
+        let read = old.withUnsafeMutableBytes { calls.readWhole(descriptor, into: $0, at: first * Self.width) }
+        return read >= 0 && before?.note(old, from: first) == true ? old : nil
+    }
+
+    private func write(_ sums: [UInt64], from first: Int) -> Bool {
+        sums.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: first * Self.width) } == 0
     }
 
     private func giveUp() {
@@ -121,8 +141,18 @@ package final class FileSums {
     /// Begins a transaction that can be rolled back: the old checksums are kept until it ends.
     package func beginTransaction() { before = TransactionSums(of: String(path.dropLast(Self.ending.count)), calls) }
 
+    /// Records that all blocks of the transaction are written. It can still be rolled back.
+    package func finishTransaction() {
+        guard let sum = firstSum, !isLost else { return }
+        firstSum = nil
+        if !write([sum], from: 0) { giveUp() }
+    }
+
     /// Ends the transaction.
-    package func endTransaction() { before?.forget() }
+    package func endTransaction() {
+        finishTransaction()
+        before?.forget()
+    }
 
     /// Notes bytes that were written.
     ///
@@ -164,8 +194,9 @@ package final class FileSums {
     package func suspend(block number: Int) { note([Self.underChange], from: number) }
 
     private static let underChange: UInt64 = 1
+    private static let unfinished: UInt64 = 2
 
-    /// The checksum of a block with a number; neither 0 nor 1.
+    /// The checksum of a block with a number; greater than 2.
     ///
     /// Eight lanes of words are summed side by side, and the running sums are summed too. So a lost sector changes at least one
     /// lane.
@@ -183,7 +214,7 @@ package final class FileSums {
             joined = (joined ^ sums[lane]) &* 0xC4CE_B9FE_1A85_EC53
             joined ^= joined >> 32
         }
-        return max(joined, underChange + 1)
+        return max(joined, unfinished + 1)
     }
 
     // MARK: - Checking

@@ -55,7 +55,8 @@ final class TransactionSums {
 
     /// Sets aside the checksums of a transaction that a killed process left unfinished. Call it before the database is opened.
     static func take(of file: String, _ calls: any FileCalls) {
-        unlink(taken(of: file))
+        // Another process was killed before it had restored them. What it noted itself describes blocks half rolled back.
+        guard access(taken(of: file), F_OK) != 0 else { return }
         // A transaction that ended leaves a journal that is missing, empty, or begins with zeros.
         let opened = calls.openUninterrupted(file + "-journal", flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard opened >= 0 else { return }
