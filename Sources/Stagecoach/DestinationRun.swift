@@ -112,6 +112,9 @@ final class DestinationRun {
         return path
     }
 
+    /// True if the checksums of the store and its result files are kept beside them, for a chain.
+    private var keepsSums: Bool { migration.link?.keepsSums ?? false }
+
     // MARK: - The run
 
     func migrate() throws -> MigrationReport {
@@ -136,6 +139,13 @@ final class DestinationRun {
             progress.complete(bytes: bytes)
             if let error = migration.cancellation.error { throw error }
             try idMap?.write(run, archive, firstMapping: known.count, storePath: area.storePath)
+            // A chain resumes from its private results. Their sums are there before they are.
+            if keepsSums {
+                for file in [rejectFile?.parts, idMap?.parts].compactMap(\.self) {
+                    try FileSums.begin(file.part, upTo: .max)
+                    FileSums.move(from: file.part, to: file.path)
+                }
+            }
             var report = try report(loaded, left, bytes: bytes)
             if !options.isDryRun {
                 try checkpoints.publish(
@@ -218,7 +228,7 @@ final class DestinationRun {
             } else {
                 try place.publish(area.storePath, permissions: permissions)
             }
-            if migration.link?.keepsSums ?? false { FileSums.move(from: area.storePath, to: place.path) }
+            if keepsSums { FileSums.move(from: area.storePath, to: place.path) }
         } catch {
             publication.withdraw()
             throw error

@@ -14,6 +14,7 @@ struct TransactionSumsTests {
         let folder: TemporaryFolder
         let path: String
         static let endings = ["", "-journal", "-sums", "-sums-before"]
+        private(set) var before: [String: Data] = [:]
         private(set) var within: [String: Data] = [:]
         private(set) var committed: [String: Data] = [:]
 
@@ -33,6 +34,10 @@ struct TransactionSumsTests {
                 CREATE TABLE a (x INTEGER PRIMARY KEY, y); CREATE TABLE b (x);
                 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
                 INSERT INTO a SELECT i, printf('%.1000c', 'a') FROM n;
+                """)
+            before = try files()
+            try connection.execute(
+                """
                 BEGIN; INSERT INTO b VALUES (1); UPDATE a SET y = printf('%.1000c', 'b');
                 """)
             within = try files()
@@ -92,6 +97,24 @@ struct TransactionSumsTests {
         files["-sums-before"] = noted.withUnsafeBytes { Data($0) }
         try restore(files, killed)
         #expect(try rolledBack(killed) == 0)
+    }
+
+    @Test("A journal and old sums that both lie give damage, or the file as it was", arguments: RandomSeeds.seeds(30))
+    func lies(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let killed = try Killed(mode: "TRUNCATE")
+        var files = killed.within
+        var journal = try #require(files["-journal"])
+        var sums = try #require(files["-sums-before"])
+        // SQLite itself checks few bytes of a page.
+        journal[generator.below(journal.count)] ^= UInt8(1 << generator.below(8))
+        let place = generator.below(sums.count)
+        for at in place..<min(sums.count, place + 64) { sums[at] = UInt8(truncatingIfNeeded: generator.next()) }
+        (files["-journal"], files["-sums-before"]) = (journal, sums)
+        try restore(files, killed)
+        if failure({ _ = try rolledBack(killed) }) == nil {
+            #expect(try Data(contentsOf: URL(fileURLWithPath: killed.path)) == killed.before[""])
+        }
     }
 
     @Test(

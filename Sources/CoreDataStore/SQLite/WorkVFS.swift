@@ -129,7 +129,8 @@ private final class OpenSums: @unchecked Sendable {
         }
         guard flags & SQLITE_OPEN_MAIN_JOURNAL != 0 else { return nil }
         let sums = find(journal: path)
-        sums?.beginTransaction()
+        // SQLite creates the journal of a transaction of its own. One that it does not create is there to be rolled back.
+        sums?.beginTransaction(rollsBack: flags & SQLITE_OPEN_CREATE == 0)
         return sums
     }
 

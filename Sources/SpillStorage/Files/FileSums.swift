@@ -26,6 +26,8 @@ package final class FileSums {
     private var before: TransactionSums?
     /// The checksum that the first block gets when the transaction has written all; nil while nothing is written in one.
     private var firstSum: UInt64?
+    /// True while SQLite rolls a killed process's transaction back. What it writes then has to match the old checksums.
+    private var isRollingBack = false
 
     private static let ending = "-sums"
 
@@ -106,7 +108,7 @@ package final class FileSums {
 
     /// Notes the checksums of blocks that are about to be written.
     package func note(_ sums: [UInt64], from first: Int) {
-        guard !isLost, !sums.isEmpty else { return }
+        guard !isLost, !isRollingBack, !sums.isEmpty else { return }
         var sums = sums
         if before != nil {
             if firstSum == nil {
@@ -139,7 +141,12 @@ package final class FileSums {
     }
 
     /// Begins a transaction that can be rolled back: the old checksums are kept until it ends.
-    package func beginTransaction() { before = TransactionSums(of: String(path.dropLast(Self.ending.count)), calls) }
+    ///
+    /// - Parameter rollsBack: true if the transaction is that of a killed process, which ends by being rolled back.
+    package func beginTransaction(rollsBack: Bool = false) {
+        isRollingBack = rollsBack
+        before = TransactionSums(of: String(path.dropLast(Self.ending.count)), calls)
+    }
 
     /// Records that all blocks of the transaction are written. It can still be rolled back.
     package func finishTransaction() {
@@ -151,6 +158,7 @@ package final class FileSums {
     /// Ends the transaction.
     package func endTransaction() {
         finishTransaction()
+        isRollingBack = false
         before?.forget()
     }
 

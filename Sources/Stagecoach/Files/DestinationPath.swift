@@ -22,6 +22,8 @@ struct DestinationPath {
     /// The path to which the journal is moved once the store is published and the run is about to end. It lies beside the
     /// work directory, which is removed first. Without the journal the same command would append once more.
     var lastJournalPath: String { "\(workDirectory)-done" }
+    /// The path of the private store in the work directory.
+    var privateStorePath: String { "\(workDirectory)/store.sqlite" }
 
     /// Returns the path of the directory for spills: beside the destination, or in a given folder.
     func spillDirectory(in folder: String?) -> String {

@@ -10,7 +10,7 @@ final class WorkArea {
     /// The directory of spill files, association tables and SQLite's temporary files.
     let spills: WorkDirectory
     /// The path of the private store, in the destination's file system.
-    var storePath: String { "\(path)/store.sqlite" }
+    var storePath: String { place.privateStorePath }
     /// The path of the copy of the private store from before a mapping model's rows, if the load may have to return to it.
     var checkpointPath: String { storePath + "-before" }
     /// The folder of external binary data files that are to be published, in the destination's file system.

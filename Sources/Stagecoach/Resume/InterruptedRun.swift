@@ -65,10 +65,13 @@ struct InterruptedRun {
         for file in publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
     }
 
-    /// Tells whether the run reached publication, but its record of it can no longer be read. A store at the destination is
-    /// then this run's result.
-    func hasLostPublication(to place: DestinationPath) -> Bool {
-        publication == nil && FileManager.default.fileExists(atPath: place.publicationPath)
+    /// Tells whether nothing is left that could be resumed: the private store has become the destination or is not made yet, or
+    /// the run reached publication and its record of that can no longer be read.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func isOver(at place: DestinationPath) throws(MigrationError) -> Bool {
+        if publication == nil, try DestinationPath.status(place.publicationPath) != nil { return true }
+        return try DestinationPath.status(place.privateStorePath) == nil
     }
 
     /// True if a state names spill files.

@@ -51,11 +51,11 @@ struct InterruptedWork {
 
     /// Removes the files of a run that was killed while it removed its last ones, and whose journal is gone or damaged.
     ///
-    /// - Parameter seen: the interrupted run as its journal describes it; nil if nothing describes it, or it is done. The files of
-    ///   a run that can still be resumed stay.
+    /// - Parameter seen: the interrupted run as its journal describes it; nil if nothing describes it, or it is done. If it can
+    ///   still be resumed, its files stay.
     static func removeLeftover(beside place: DestinationPath, spills folder: String?, of seen: InterruptedRun? = nil) {
-        guard seen?.hasLostPublication(to: place) ?? true,
-            [place.workDirectory, place.lastJournalPath].contains(where: FileManager.default.fileExists),
+        if let seen, (try? seen.isOver(at: place)) != true { return }
+        guard [place.workDirectory, place.lastJournalPath].contains(where: FileManager.default.fileExists),
             let area = try? WorkArea(beside: place, spills: folder),
             (try? InterruptedWork(in: area, of: place)) != nil
         else { return }

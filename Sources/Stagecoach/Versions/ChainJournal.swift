@@ -105,25 +105,18 @@ final class ChainJournal {
     ///
     /// - Throws: `journal.io`, `destination.io` (74).
     static func isOver(to place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
-        for found in try all(beside: place, options) where try found.runs.last?.destination?.isPlaced() ?? false {
-            return true
+        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
+        for path in [paths.usual, paths.last] {
+            if try read(path)?.runs.last?.destination?.isPlaced() ?? false { return true }
         }
         return false
     }
 
-    /// Tells whether there is a journal that can be read.
+    /// Tells whether a chain was killed that can be resumed.
     ///
     /// - Throws: `journal.io` (74).
-    static func isReadable(beside place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
-        try !all(beside: place, options).isEmpty
-    }
-
-    /// Reads the journals of chains to a destination, at both places where they may be.
-    private static func all(
-        beside place: DestinationPath, _ options: MigrationOptions
-    ) throws(MigrationError) -> [Found] {
-        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
-        return [try read(paths.usual), try read(paths.last)].compactMap(\.self)
+    static func isResumable(beside place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
+        try read(ChainStores.journalPaths(beside: place, asked: options.workDirectory).usual) != nil
     }
 
     /// Returns the path of the second copy.

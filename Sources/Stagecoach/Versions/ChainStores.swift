@@ -86,37 +86,38 @@ final class ChainStores {
         FileSums.remove(of: idMap(ofRun: number))
     }
 
-    /// Removes the files of a run that was published but not noted, and cannot be resumed.
+    /// Removes the files of a run that was published but not noted, unless they are sound. The run itself then finds that it is
+    /// done.
     ///
+    /// - Parameter results: the result files that the run makes beside its store.
     /// - Throws: `destination.io` (74) if it cannot be found out which files exist.
-    func removeUnknown(run number: Int) throws(MigrationError) {
+    func removeUnknown(run number: Int, results: [String]) throws(MigrationError) {
         let path = path(ofRun: number)
         let place = DestinationPath(path: path)
-        guard try DestinationPath.status(path) != nil,
-            try DestinationPath.status(place.journalPath) == nil,
-            try DestinationPath.status(place.lastJournalPath) == nil
-        else { return }
+        guard try DestinationPath.status(path) != nil else { return }
+        // The sums follow the store after it got its name.
+        if try DestinationPath.status(FileSums.path(of: place.privateStorePath)) != nil {
+            FileSums.move(from: place.privateStorePath, to: path)
+        }
+        var isKnown = false
+        for journal in [place.journalPath, place.lastJournalPath] where try DestinationPath.status(journal) != nil {
+            isKnown = true
+        }
+        if isKnown, damage(ofRun: number, results: results) == nil { return }
         remove(path: path)
-        for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
-    }
-
-    /// Notes the checksums of a run's id map and reject file, for a chain that resumes from them. Those of the store
-    /// were noted when it was written.
-    ///
-    /// - Throws: `spill.full`, `spill.io` (74).
-    func seal(run number: Int) throws(MigrationError) {
-        for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
-            try FileSums.begin(path, upTo: .max)
+        for other in [idMap(ofRun: number), rejects(ofRun: number)] {
+            unlink(other)
+            FileSums.remove(of: other)
         }
     }
 
     /// Returns the damage in the files of a run that is done; nil if there is none.
-    func damage(ofRun number: Int) -> String? {
+    ///
+    /// - Parameter results: the result files that the run makes beside its store.
+    func damage(ofRun number: Int, results: [String]) -> String? {
         do throws(MigrationError) {
             try FileSums.check(path(ofRun: number))
-            for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
-                try FileSums.check(path, isWhole: true)
-            }
+            for path in results { try FileSums.check(path, isWhole: true) }
             return nil
         } catch {
             return error.message

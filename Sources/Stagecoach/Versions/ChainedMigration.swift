@@ -146,11 +146,14 @@ public final class ChainedMigration {
         let inputs = inputs(source, runs)
         var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
         // A published destination is not made again, even if the files it was made from are damaged.
-        let place = DestinationPath(path: destinationPath)
-        let isPublished = try InterruptedRun.read(beside: place)?.isPublished() ?? false
+        let published = try publishedRun()
+        if let published, journal.reports.count == runs.count - 1 {
+            try journal.note(published.report, destination: destinationPath)
+        }
         var anew = false
-        if !isPublished, !journal.reports.isEmpty, journal.reports.count < runs.count,
-            let damage = stores.damage(ofRun: journal.reports.count)
+        let done = journal.reports.count
+        if published == nil, done > 0, done < runs.count,
+            let damage = stores.damage(ofRun: done, results: results(ofRun: done, runs, stores))
         {
             journal = try ChainJournal(in: stores, inputs: inputs, restarts: false, damage: damage)
             anew = true
@@ -158,7 +161,7 @@ public final class ChainedMigration {
         var reports = journal.reports
         if reports.count == runs.count, try journal.isPublished() {
             // The last run may have been killed while it removed its own files.
-            InterruptedWork.removeLeftover(beside: place, spills: self.options.workDirectory)
+            InterruptedWork.removeLeftover(beside: try destinationPlace(), spills: self.options.workDirectory)
             traces?.areOfEarlierRun = true
             isDone = true
             return Self.whole(reports, runs, source: sourcePath)
@@ -195,11 +198,7 @@ public final class ChainedMigration {
         _ journal: ChainJournal, _ reports: inout [MigrationReport], anew: Bool
     ) throws {
         var link = ChainPosition()
-        // If a run does not keep keys, its objects are traced through an id map.
-        let mapsKeys =
-            self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
-            || savedPlan?.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } } == true
-            || !runs.dropLast().allSatisfy(\.keepsKeys)
+        let mapsKeys = mapsKeys(runs)
         var rejects = 0
         var place = sourcePath
         for (index, run) in runs.enumerated() {
@@ -214,7 +213,11 @@ public final class ChainedMigration {
                 place = stores.path(ofRun: index + 1)
                 continue
             }
-            if isLast { try source.checkUnchanged() } else { try stores.removeUnknown(run: index + 1) }
+            if isLast {
+                try source.checkUnchanged()
+            } else {
+                try stores.removeUnknown(run: index + 1, results: results(ofRun: index + 1, runs, stores))
+            }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
             if anew { options.restarts = true }
@@ -231,7 +234,6 @@ public final class ChainedMigration {
             var known = reports
             migration.didPublish = { report in
                 known.append(report)
-                if !isLast { try stores.seal(run: index + 1) }
                 try journal.note(report, destination: isLast ? next : nil)
             }
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
@@ -245,6 +247,19 @@ public final class ChainedMigration {
             }
             place = next
         }
+    }
+
+    /// Tells whether a run's objects are traced to the chain's source through an id map, because the runs do not keep keys.
+    private func mapsKeys(_ runs: [ChainRun]) -> Bool {
+        options.idMap != nil || options.rejectFile != nil || options.keys == .sequential
+            || savedPlan?.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } } == true
+            || !runs.dropLast().allSatisfy(\.keepsKeys)
+    }
+
+    /// Returns the paths of the result files that a run makes beside its private store; runs are numbered from 1.
+    private func results(ofRun number: Int, _ runs: [ChainRun], _ stores: ChainStores) -> [String] {
+        (mapsKeys(runs) ? [stores.idMap(ofRun: number)] : [])
+            + (options.rejectFile == nil ? [] : [stores.rejects(ofRun: number)])
     }
 
     /// Counts the objects that break rules, as ``Migration/check()`` does, run by run. The first run that would fail is
@@ -352,12 +367,24 @@ public final class ChainedMigration {
     ///
     /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
     package func isDone() throws(MigrationError) -> Bool {
-        if options.restarts { return false }
+        if try publishedRun() != nil { return true }
+        guard !options.restarts, runs.count > 1 else { return false }
+        return try ChainJournal.isOver(to: DestinationPath(path: destinationPath), options)
+    }
+
+    /// Returns the place where the last run makes its store, or adds to one.
+    private func destinationPlace() throws(MigrationError) -> DestinationPath {
         let given = DestinationPath(path: destinationPath)
         let stands = try given.exists()
-        let place = options.appendsToExisting && stands ? given.resolved : given
-        if try InterruptedRun.read(beside: place)?.isPublished() ?? false { return true }
-        return runs.count > 1 ? try ChainJournal.isOver(to: given, options) : false
+        return options.appendsToExisting && stands ? given.resolved : given
+    }
+
+    /// Returns what the last run published before the process was killed; nil if it did not, or begins anew.
+    private func publishedRun() throws(MigrationError) -> JournalRecord.Publication? {
+        guard !options.restarts, let run = try InterruptedRun.read(beside: destinationPlace()),
+            try run.isPublished()
+        else { return nil }
+        return run.publication
     }
 
     /// Refuses, before the first run, destinations that would stop the last one.
@@ -382,9 +409,9 @@ public final class ChainedMigration {
         }
     }
 
-    /// Removes the files of a chain to a destination, and of its last run, if no journal describes them.
+    /// Removes the files of a chain to a destination, and of its last run, if it cannot be resumed.
     private func removeLeftover(beside place: DestinationPath) throws(MigrationError) {
-        guard try !ChainJournal.isReadable(beside: place, options) else { return }
+        guard try !ChainJournal.isResumable(beside: place, options) else { return }
         InterruptedWork.removeLeftover(
             beside: place, spills: options.workDirectory, of: try InterruptedRun.read(beside: place))
         ChainStores.removeLeftover(beside: place, folder: options.workDirectory)

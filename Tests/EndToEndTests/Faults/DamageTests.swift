@@ -6,16 +6,24 @@ import Testing
 /// result of an unbroken run.
 ///
 /// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain`
-/// those migrations only.
+/// those migrations only. `STAGECOACH_DAMAGE='append 846 17'` repeats one trial: its migration, call and damage.
 @Suite("Faults: a killed run's work, damaged by a third hand")
 struct DamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let asked = environment["STAGECOACH_DAMAGES"].flatMap(Int.init)
+    private static let repeated = environment["STAGECOACH_DAMAGE"].map(trial) ?? [:]
     private static let names =
         environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
         ?? FaultFixture.makers.map(\.name).filter {
             $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
         }
+
+    /// Returns the call and the damage of the trial to repeat, by its migration.
+    private static func trial(_ words: String) -> [String: (call: Int, damage: UInt64)] {
+        let words = words.split(separator: " ").map(String.init)
+        guard words.count == 3, let call = Int(words[1]), let damage = UInt64(words[2]) else { return [:] }
+        return [words[0]: (call, damage)]
+    }
 
     @Test("Any byte of any file: never refused, never another result", .timeLimit(.minutes(600)), arguments: names)
     func trials(name: String) throws {
@@ -25,14 +33,21 @@ struct DamageTests {
         var generator = SeededGenerator(seed: RandomSeeds.first &* 37 &+ UInt64(number))
         let all = fixture.calls["all"] ?? 1
         var (damaged, anew) = (0, 0)
-        func attempt(at call: Int, file: String? = nil) throws {
+        func attempt(at call: Int, file: String? = nil, damage seed: UInt64? = nil) throws {
             let kill = FaultPlan(deed: "kill", kinds: "all", at: [call])
-            let trial = DamageTrial(fixture: fixture, kill: kill, seed: generator.next(), file: file)
-            let outcome = try trial.run()
+            let trial = DamageTrial(fixture: fixture, kill: kill, seed: seed ?? generator.next(), file: file)
+            let outcome: DamageTrial.Outcome
+            do {
+                outcome = try trial.run()
+            } catch {
+                Issue.record("\(trial.name): \(error)")
+                return
+            }
             damaged += outcome.files.count
             anew += outcome.isAnew ? 1 : 0
             for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
         }
+        if let (call, seed) = Self.repeated[name] { return try attempt(at: call, damage: seed) }
         for _ in 0..<(Self.asked ?? 5) {
             // At the beginning there is nothing to damage.
             let at = generator.chance(4) ? all - generator.below(min(all, 100)) : all / 8 + generator.below(all * 7 / 8)

@@ -61,11 +61,20 @@ struct DamageTrial {
             damaged.insert(file)
             outcome.files.append("\(deed) \(file)")
         }
-        // Without any sound record, an append that was published cannot be told from one that is to come.
+        // Without any sound record, a published append cannot be told from one that is to come, nor the run's own result files
+        // from others.
         let names = ["run.journal", "run.publication", "-done"]
         let records = left.filter { names.contains(where: $0.hasSuffix) }
-        if fixture.arguments.contains("--append"), before == fixture.after, !records.isEmpty,
-            damaged.isSuperset(of: records)
+        if !records.isEmpty, damaged.isSuperset(of: records),
+            fixture.arguments.contains("--append") && before == fixture.after
+                || !before.files.keys.allSatisfy(fixture.before.keys.contains)
+        {
+            return outcome
+        }
+        // Without its private store, a run that was publishing cannot be told from one that had published, and whose store was
+        // moved away since: the files of its external data stay.
+        if outcome.files.contains(where: { $0.hasPrefix("remove ") && $0.hasSuffix("/store.sqlite") }),
+            left.contains(where: { $0.hasSuffix("/external.journal") })
         {
             return outcome
         }
