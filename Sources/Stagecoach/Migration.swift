@@ -161,27 +161,24 @@ public final class Migration {
 
     /// Refuses a destination that cannot be made or added to.
     func checkDestination() throws(MigrationError) {
-        let given = DestinationPath(path: destinationPath)
-        let stands = try given.exists()
-        let appends = options.appendsToExisting && stands
-        try checkDestination(appends ? given.resolved : given, appends: appends, after: earlierRun(PassedOver()))
+        let (place, appends) = try target()
+        try checkDestination(place, appends: appends, after: earlierRun(PassedOver()))
     }
 
     /// Returns the work of a run to the same destination that did not end; nil if there is none.
     private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> InterruptedRun? {
         if options.restarts || passed.isAll { return nil }
-        let place = DestinationPath(path: destinationPath)
-        let isThere = try place.exists()
-        return try InterruptedRun.read(
-            beside: options.appendsToExisting && isThere ? place.resolved : place, last: passed.statesRead)
+        return try InterruptedRun.read(beside: target().place, last: passed.statesRead)
+    }
+
+    private func target() throws(MigrationError) -> (place: DestinationPath, appends: Bool) {
+        try DestinationPath.target(destinationPath, adds: options.appendsToExisting)
     }
 
     private func migrate(_ seen: InterruptedRun?, _ passed: PassedOver) throws -> Attempt {
         let clock = RunClock()
-        let given = DestinationPath(path: destinationPath)
-        try given.checkOther(than: sourcePath)
-        let appends = try options.appendsToExisting && given.exists()
-        let place = appends ? given.resolved : given
+        try DestinationPath(path: destinationPath).checkOther(than: sourcePath)
+        let (place, appends) = try target()
         progress.begin(.opening)
         let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)

@@ -25,6 +25,18 @@ struct DestinationPath {
     /// The path of the private store in the work directory.
     var privateStorePath: String { "\(workDirectory)/store.sqlite" }
 
+    /// Returns the place of a destination, and whether a store there is added to.
+    ///
+    /// - Parameter adds: true if an existing store is to be added to. It is the one that a link leads to.
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    static func target(
+        _ path: String, adds: Bool
+    ) throws(MigrationError) -> (place: DestinationPath, appends: Bool) {
+        let given = DestinationPath(path: path)
+        let stands = try given.exists()
+        return adds && stands ? (given.resolved, true) : (given, false)
+    }
+
     /// Returns the path of the directory for spills: beside the destination, or in a given folder.
     func spillDirectory(in folder: String?) -> String {
         folder.map { "\($0)/.\(name).stagecoach" } ?? workDirectory

@@ -97,7 +97,8 @@ final class ChainJournal {
     static func isUnderWay(to destination: String, _ options: MigrationOptions) throws(MigrationError) -> Bool {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
-        if let earlier = try InterruptedRun.read(beside: place), earlier.publication != nil { return true }
+        let target = try DestinationPath.target(destination, adds: options.appendsToExisting).place
+        if let earlier = try InterruptedRun.read(beside: target), earlier.publication != nil { return true }
         return try isOver(to: place, options)
     }
 

@@ -147,7 +147,9 @@ public final class ChainedMigration {
         var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
         // A published destination is not made again, even if the files it was made from are damaged.
         let published = try publishedRun()
-        if let published, journal.reports.count == runs.count - 1 {
+        if let published, journal.reports.count == runs.count - 1,
+            published.report.source == stores.path(ofRun: runs.count - 1)
+        {
             try journal.note(published.report, destination: destinationPath)
         }
         var anew = false
@@ -161,7 +163,7 @@ public final class ChainedMigration {
         var reports = journal.reports
         if reports.count == runs.count, try journal.isPublished() {
             // The last run may have been killed while it removed its own files.
-            InterruptedWork.removeLeftover(beside: try destinationPlace(), spills: self.options.workDirectory)
+            InterruptedWork.removeLeftover(beside: try target().place, spills: self.options.workDirectory)
             traces?.areOfEarlierRun = true
             isDone = true
             return Self.whole(reports, runs, source: sourcePath)
@@ -361,60 +363,6 @@ public final class ChainedMigration {
 
     private static func words(_ steps: [Int]) -> String {
         steps.map { $0.counted("step") }.joined(separator: ", then ")
-    }
-
-    /// Tells whether a process that was killed before it had removed its last traces has made the destination.
-    ///
-    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
-    package func isDone() throws(MigrationError) -> Bool {
-        if try publishedRun() != nil { return true }
-        guard !options.restarts, runs.count > 1 else { return false }
-        return try ChainJournal.isOver(to: DestinationPath(path: destinationPath), options)
-    }
-
-    /// Returns the place where the last run makes its store, or adds to one.
-    private func destinationPlace() throws(MigrationError) -> DestinationPath {
-        let given = DestinationPath(path: destinationPath)
-        let stands = try given.exists()
-        return options.appendsToExisting && stands ? given.resolved : given
-    }
-
-    /// Returns what the last run published before the process was killed; nil if it did not, or begins anew.
-    private func publishedRun() throws(MigrationError) -> JournalRecord.Publication? {
-        guard !options.restarts, let run = try InterruptedRun.read(beside: destinationPlace()),
-            try run.isPublished()
-        else { return nil }
-        return run.publication
-    }
-
-    /// Refuses, before the first run, destinations that would stop the last one.
-    package func checkDestination() throws(MigrationError) {
-        if let single { return try single.checkDestination() }
-        if try ChainJournal.isUnderWay(to: destinationPath, options) { return }
-        let place = DestinationPath(path: destinationPath)
-        try place.checkOther(than: sourcePath)
-        if options.appendsToExisting, try place.exists() {
-            try place.resolved.checkReplaceable()
-            _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
-        } else {
-            do throws(MigrationError) {
-                try place.checkFresh()
-            } catch {
-                try removeLeftover(beside: place)
-                throw error
-            }
-        }
-        for (path, kind) in [(options.idMap, "id map"), (options.rejectFile, "reject file")] {
-            if let path { try ResultFile.checkFree(path, kind: kind) }
-        }
-    }
-
-    /// Removes the files of a chain to a destination, and of its last run, if it cannot be resumed.
-    private func removeLeftover(beside place: DestinationPath) throws(MigrationError) {
-        guard try !ChainJournal.isResumable(beside: place, options) else { return }
-        InterruptedWork.removeLeftover(
-            beside: place, spills: options.workDirectory, of: try InterruptedRun.read(beside: place))
-        ChainStores.removeLeftover(beside: place, folder: options.workDirectory)
     }
 
     /// Runs a closure. Puts the step in front of an error's message, and private paths and objects become the user's.

@@ -10,7 +10,8 @@ extension FaultFixture {
     /// Makes a fixture by its name, once a process.
     static let makers: [(name: String, make: @Sendable () throws -> FaultFixture)] = [
         ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append),
-        ("appendWAL", appendWAL), ("reject", reject), ("chain", chain), ("external", external),
+        ("appendWAL", appendWAL), ("reject", reject), ("chain", chain), ("appendChain", appendChain),
+        ("external", external),
         ("appendExternal", appendExternal), ("rejectModels", rejectModels), ("rejectAppend", rejectAppend),
     ]
 
@@ -19,7 +20,8 @@ extension FaultFixture {
         ProcessInfo.processInfo.environment["STAGECOACH_FAULT_ROWS"].flatMap(Int64.init) ?? 60
 
     static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models")
-    static let line = ["$/in/old.sqlite", "$/out/new.sqlite", "--progress", "none", "--batch-size", "25"]
+    static let line = ["$/in/old.sqlite", "$/out/new.sqlite"] + settings
+    private static let settings = ["--progress", "none", "--batch-size", "25"]
 
     static func copy(_ url: URL, into folder: TemporaryFolder, as name: String? = nil) throws {
         let target = try folder.file("in/" + (name ?? url.lastPathComponent), making: true)
@@ -143,31 +145,58 @@ extension FaultFixture {
     /// Two steps that do not compose: the second reads what the first made.
     @Sendable private static func chain() throws -> FaultFixture {
         try FaultFixture(
-            "chain",
-            line + [
-                "--to", "$/in/Library.xcdatamodeld:Library 3", "--mapping",
-                "Library..Library 2=$/in/library.json", "--id-map", "$/out/ids.csv",
-            ]
+            "chain", line + twoSteps("$") + ["--id-map", "$/out/ids.csv"]
         ) { folder in
             try library(folder)
-            try copy(SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json"), into: folder)
-            let bundle = folder.file("in/Library.xcdatamodeld")
-            try FileManager.default.copyItem(
-                atPath: bundle + "/Library 2.xcdatamodel", toPath: bundle + "/Library 3.xcdatamodel")
-            let contents = bundle + "/Library 3.xcdatamodel/contents"
-            let text = try String(contentsOfFile: contents, encoding: .utf8)
-            try text.replacingOccurrences(of: "elementID=\"name\"", with: "").replacingOccurrences(
-                of: "elementID=\"Chapter\"", with: ""
-            ).replacingOccurrences(of: "elementID=\"chapters\"", with: "").replacingOccurrences(
-                of: "name=\"fullName\"", with: "name=\"whole\" elementID=\"fullName\""
-            ).replacingOccurrences(of: "property=\"fullName\"", with: "property=\"whole\"").write(
-                toFile: contents, atomically: true, encoding: .utf8)
-            let plan = try CommandBinary.run([
-                "plan", folder.file("in/old.sqlite"), folder.file("out/new.sqlite"), "--to", bundle + ":Library 3",
-                "--mapping", "Library..Library 2=" + folder.file("in/library.json"),
-            ])
-            try #require(plan.output.contains("2 steps in 2 migrations"), "\(plan.output) \(plan.messages)")
+            try thirdVersion(folder)
         }
+    }
+
+    /// The same steps to a store that exists, under the name of a link.
+    @Sendable private static func appendChain() throws -> FaultFixture {
+        try FaultFixture(
+            "appendChain",
+            ["$/in/old.sqlite", "$/out/link.sqlite"] + settings + twoSteps("$")
+                + ["--append", "--id-map", "$/out/ids.csv"]
+        ) { folder in
+            let first = try TemporaryFolder()
+            try library(first)
+            try thirdVersion(first)
+            let outcome = try CommandBinary.run(
+                ["migrate", first.file("in/old.sqlite"), folder.file("out/new.sqlite")] + twoSteps(first.path))
+            try #require(outcome.code == 0, "\(outcome.messages)")
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.file("out/link.sqlite"), withDestinationPath: "new.sqlite")
+            try library(folder, numbered: 5000)
+            try thirdVersion(folder)
+        }
+    }
+
+    /// The options of a migration to the third version, in a fixture's folder.
+    private static func twoSteps(_ folder: String) -> [String] {
+        [
+            "--to", "\(folder)/in/Library.xcdatamodeld:Library 3", "--mapping",
+            "Library..Library 2=\(folder)/in/library.json",
+        ]
+    }
+
+    /// Adds a third version of the library's model, and the mapping model to the second.
+    private static func thirdVersion(_ folder: TemporaryFolder) throws {
+        try copy(SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json"), into: folder)
+        let bundle = folder.file("in/Library.xcdatamodeld")
+        try FileManager.default.copyItem(
+            atPath: bundle + "/Library 2.xcdatamodel", toPath: bundle + "/Library 3.xcdatamodel")
+        let contents = bundle + "/Library 3.xcdatamodel/contents"
+        let text = try String(contentsOfFile: contents, encoding: .utf8)
+        try text.replacingOccurrences(of: "elementID=\"name\"", with: "").replacingOccurrences(
+            of: "elementID=\"Chapter\"", with: ""
+        ).replacingOccurrences(of: "elementID=\"chapters\"", with: "").replacingOccurrences(
+            of: "name=\"fullName\"", with: "name=\"whole\" elementID=\"fullName\""
+        ).replacingOccurrences(of: "property=\"fullName\"", with: "property=\"whole\"").write(
+            toFile: contents, atomically: true, encoding: .utf8)
+        let plan = try CommandBinary.run(
+            ["plan", folder.file("in/old.sqlite"), folder.file("out/none.sqlite")] + twoSteps(folder.path))
+        try #require(plan.output.contains("2 steps in 2 migrations"), "\(plan.output) \(plan.messages)")
     }
 
     // MARK: - Policies

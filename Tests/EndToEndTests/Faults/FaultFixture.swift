@@ -80,8 +80,11 @@ struct FaultResult: Equatable, Sendable {
 
     /// Files below a folder by path, without a work directory and files that are being written.
     static func files(in folder: String) throws -> [String: Data] {
-        // A run that fails writes a report too.
-        try CommandBinary.contents(of: folder).filter { !isUnfinished($0.key) && !$0.key.hasPrefix("report.") }
+        // A run that fails writes a report too. A link's content is that of another file.
+        try CommandBinary.contents(of: folder).filter {
+            !isUnfinished($0.key) && !$0.key.hasPrefix("report.")
+                && (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0.key)")) == nil
+        }
     }
 
     /// Tells whether a path belongs to a work directory, or to a result that has not got its final name.

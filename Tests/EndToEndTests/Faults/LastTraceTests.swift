@@ -45,7 +45,8 @@ struct LastTraceTests {
     }
 
     @Test(
-        "Killed at one of its last removals, it leaves nothing once it has run again", arguments: ["inferred", "chain"])
+        "Killed at one of its last removals, it leaves nothing once it has run again",
+        arguments: ["inferred", "chain", "appendChain"])
     func removals(name: String) throws {
         let fixture = try Self.fixture(name)
         let count = try #require(fixture.calls["unlink"])
