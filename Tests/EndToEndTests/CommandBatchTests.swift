@@ -191,6 +191,33 @@ struct CommandBatchTests {
         }
     }
 
+    @Test(
+        "A run that is killed before it has written a store's report writes it when it runs again", arguments: [1, 2])
+    func told(jobs: Int) throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        let text = try String(contentsOfFile: manifest, encoding: .utf8)
+        try text.replacingOccurrences(of: "1.sqlite\"}", with: "1.sqlite\", \"report\": \"out/1.json\"}")
+            .write(toFile: manifest, atomically: true, encoding: .utf8)
+        let arguments = [manifest, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("200M")]
+        _ = try batch(
+            arguments,
+            environment: FaultInjection.environment([
+                "FAULT_ROOTS": folder.file("out"), "FAULT_NAME": "1.json", "FAULT_DO": "kill", "FAULT_KINDS": "link",
+                "FAULT_AT": "1",
+            ]))
+        let killed = try FileManager.default.contentsOfDirectory(atPath: folder.file("out"))
+        try #require(killed.contains("1.sqlite") && !killed.contains("1.json"), "\(killed)")
+        let again = try batch(arguments)
+        #expect(again.code == 0, "\(again.output)\(again.messages)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).sorted()
+                == ["1.json", "1.sqlite", "2.sqlite"])
+        let results = try String(contentsOfFile: manifest + ".results.jsonl", encoding: .utf8)
+        let last = try #require(results.split(separator: "\n").last { $0.contains("out/1.sqlite") })
+        #expect(last.contains("\"status\":\"done\"") && last.contains("\"objects\":1"), "\(last)")
+    }
+
     @Test("A store that another run does meanwhile, under another results file, counts as done before")
     func overtaken() throws {
         let folder = try stores(2)

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -79,15 +80,18 @@ enum CommandBinary {
         return finish(process, output, messages)
     }
 
-    /// Waits for the end and reads what was printed; both streams stay far below a pipe's capacity of 64 KiB.
+    /// Waits for the end and reads what was printed. Both streams are read at once, because a pipe holds no more than 64 KiB.
     static func finish(_ process: Process, _ output: Pipe, _ messages: Pipe) -> Outcome {
+        let said = Mutex(Data())
+        let reader = Thread { said.withLock { $0 = messages.fileHandleForReading.readDataToEndOfFile() } }
+        reader.start()
         let printed = output.fileHandleForReading.readDataToEndOfFile()
-        let said = messages.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
+        while !reader.isFinished { usleep(100) }
         let code = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
         return Outcome(
             code: code, output: String(decoding: printed, as: UTF8.self),
-            messages: String(decoding: said, as: UTF8.self))
+            messages: String(decoding: said.withLock { $0 }, as: UTF8.self))
     }
 
     /// Every file below a folder with its bytes, folders with none: what must not change.

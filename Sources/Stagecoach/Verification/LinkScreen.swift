@@ -89,7 +89,8 @@ final class LinkScreen {
         let column: Int
     }
 
-    private let scene: VerificationContext
+    /// The verification that owns the screen.
+    private unowned let scene: VerificationContext
     private var tallies: [Tally?] = []
     private var joins: [JoinClaim] = []
     /// The columns of each entity mapping's objects, by the mapping's index.

@@ -57,11 +57,16 @@ struct StoreMigration {
         let inputs = try MigrationInputs(request)
         reporter.inputs = inputs
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
+        // Killed before its report is written, the store's migration is found done, and told by the next run.
+        let traces = LastTraces()
+        defer { traces.remove() }
+        migration.traces = traces
         try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination))
         if !wasBegun { try reporter.check() }
         var report = try migration.run()
         report.notes += inputs.notes
-        try reporter.write(MigrationResult(report: report, names: inputs.names))
+        try reporter.write(
+            MigrationResult(report: report, names: inputs.names), keepsExisting: traces.areOfEarlierRun)
         return (report, inputs)
     }
 }
