@@ -27,6 +27,22 @@ import Testing
         #expect(last.phase == .verify && last.totalRows > 0 && last.rows == last.totalRows, "\(last)")
     }
 
+    @Test("A verification that is over holds nothing")
+    func released() throws {
+        let store = try VerificationStore()
+        weak var progress: ProgressCounter?
+        func verify() throws {
+            let counter = ProgressCounter()
+            progress = counter
+            let migration = Migration(
+                from: store.sourcePath, model: store.source, mapping: store.mapping, to: store.destinationPath,
+                model: store.destination, options: store.options, progress: counter)
+            #expect(try VerificationStore.verify(migration).isEqual)
+        }
+        try verify()
+        #expect(progress == nil)
+    }
+
     @Test("Steps of SQLite's machine move a part on, up to its share; its end moves it there")
     func pulses() throws {
         let counter = ProgressCounter()
