@@ -52,7 +52,7 @@ struct CommandBatchTests {
         let manifest = try manifest(6, in: folder)
         let third = try #require(FileManager.default.contents(atPath: folder.file("in/3.sqlite")))
         try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/3.sqlite")))
-        let arguments = [manifest, "--jobs", "\(jobs)", "--memory-limit", "400M"]
+        let arguments = [manifest, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("400M")]
         let first = try batch(arguments)
         #expect(first.code == 65, "\(first.messages)")
         #expect(first.messages == "")
@@ -184,7 +184,7 @@ struct CommandBatchTests {
             let work = folder.file("out/.1.sqlite.stagecoach")
             try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
             try Data("rest".utf8).write(to: URL(fileURLWithPath: work + "/store.sqlite"))
-            let again = try batch([manifest, "--jobs", jobs, "--memory-limit", "200M"])
+            let again = try batch([manifest, "--jobs", jobs, "--memory-limit", Instrumentation.limit("200M")])
             #expect(again.code == 0 && again.output.contains("done  "), "\(again.output)")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("out")) == ["1.sqlite"])
             #expect(try batch([manifest]).output.contains("skipped"))
@@ -251,7 +251,7 @@ struct CommandBatchTests {
         try (0..<4).map {
             "{\"source\": \"\(source)\", \"destination\": \"out/\($0).sqlite\", \"model\": \"\(CommandBinary.models)\"}\n"
         }.joined().write(toFile: path, atomically: true, encoding: .utf8)
-        let arguments = ["batch", path, "--jobs", "2", "--memory-limit", "300M"]
+        let arguments = ["batch", path, "--jobs", "2", "--memory-limit", Instrumentation.limit("300M")]
         let (process, output, messages) = try CommandBinary.start(arguments)
         while process.isRunning, Self.children(of: process.processIdentifier).count < 2 { usleep(2000) }
         usleep(300_000)
@@ -302,7 +302,7 @@ struct CommandBatchTests {
         let path = folder.file("stores.csv")
         try ("\u{feff}source, destination\r\n\r\n" + rows.joined()).write(
             toFile: path, atomically: true, encoding: .utf8)
-        let outcome = try batch([path, "--jobs", "2", "--memory-limit", "200M"])
+        let outcome = try batch([path, "--jobs", "2", "--memory-limit", Instrumentation.limit("200M")])
         #expect(outcome.code == 0, "\(outcome.output)\(outcome.messages)")
         for name in names {
             #expect(FileManager.default.fileExists(atPath: folder.file(name.replacing("in/", with: "out/"))))
@@ -364,7 +364,8 @@ struct CommandBatchTests {
         try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/2.sqlite")))
         let forms = ["html", "csv", "json"].map { folder.file("batch.\($0)") }
         let arguments =
-            [manifest, "--jobs", "\(jobs)", "--memory-limit", "400M"] + forms.flatMap { ["--report", $0] }
+            [manifest, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("400M")]
+            + forms.flatMap { ["--report", $0] }
         #expect(try batch(arguments).code == 65)
         func page() throws -> String {
             try XMLDocument(data: Data(contentsOf: URL(fileURLWithPath: forms[0]))).rootElement()?.stringValue ?? ""
@@ -409,7 +410,9 @@ struct CommandBatchTests {
             + "\"model\": \"\(CommandBinary.models)\"}\n"
         try (library + String(contentsOfFile: path, encoding: .utf8)).write(
             toFile: path, atomically: true, encoding: .utf8)
-        let arguments = ["batch", path, "--to", Self.models, "--jobs", "2", "--memory-limit", "300M"]
+        let arguments = [
+            "batch", path, "--to", Self.models, "--jobs", "2", "--memory-limit", Instrumentation.limit("300M"),
+        ]
         let (process, output, messages) = try CommandBinary.start(arguments)
         let results = path + ".results.jsonl"
         func done() -> Int {
@@ -444,7 +447,7 @@ struct CommandBatchTests {
         try (0..<6).map {
             "{\"source\": \"\(source)\", \"destination\": \"out/\($0).sqlite\", \"model\": \"\(CommandBinary.models)\"}\n"
         }.joined().write(toFile: path, atomically: true, encoding: .utf8)
-        let arguments = ["batch", path, "--jobs", "\(jobs)", "--memory-limit", "300M"]
+        let arguments = ["batch", path, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("300M")]
         let (process, output, messages) = try CommandBinary.start(arguments)
         let results = path + ".results.jsonl"
         while process.isRunning, FileManager.default.contents(atPath: results)?.isEmpty ?? true { usleep(2000) }

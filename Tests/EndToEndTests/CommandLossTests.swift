@@ -96,7 +96,7 @@ struct CommandLossTests {
         let table = fixture.folder.file("batch.csv")
         let arguments = [
             "batch", fixture.store, "--into", fixture.folder.file("out"), "--from", fixture.old, "--to", fixture.model,
-            "--results", results, "--jobs", "\(jobs)", "--memory-limit", "400M",
+            "--results", results, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("400M"),
         ]
         let done = try CommandBinary.run(arguments + ["--report", table])
         #expect(done.code == 0)

@@ -202,7 +202,8 @@ struct PolicyFailureTests {
         func batch(_ manner: String) throws -> CommandBinary.Outcome {
             try CommandBinary.run(
                 ["batch"] + (1...3).map { folder.file("\($0).sqlite") }
-                    + ["--into", into, "--jobs", "\(jobs)", "--memory-limit", "400M"] + options(),
+                    + ["--into", into, "--jobs", "\(jobs)", "--memory-limit", Instrumentation.limit("400M")]
+                    + options(),
                 environment: ["FAIL_IN": "createDestinationInstances", "FAIL_BY": manner])
         }
         let first = try batch("null")
