@@ -76,7 +76,9 @@ struct CommandBatchTests {
     @Test("The folders of destinations are made, and lines, results and reports name stores in one form")
     func places() throws {
         let folder = try stores(2)
-        let real = try #require(realpath(folder.path, nil).map { String(cString: $0) })
+        let resolved = try #require(realpath(folder.path, nil))
+        defer { free(resolved) }
+        let real = String(cString: resolved)
         let rows = "in/1.sqlite,new/a/1.sqlite\n./in/../in/2.sqlite,new/b/../b/2.sqlite\n"
         try ("source,destination\n" + rows).write(
             toFile: folder.file("stores.csv"), atomically: true, encoding: .utf8)

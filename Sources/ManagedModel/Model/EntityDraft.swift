@@ -82,5 +82,8 @@ extension ManagedObjectModel {
             draft.taken = own
             for property in draft.properties { property.entity = own }
         }
+        for property in entities.flatMap({ $0.draft?.properties ?? [] }) {
+            (property as? NSRelationshipDescription)?.settle()
+        }
     }
 }

@@ -117,6 +117,26 @@ struct WritableModelTests {
         #expect(derived.derivationExpression?.description == canonical.description)
     }
 
+    @Test("A model made in code goes when nobody holds it, though its entities refer to each other")
+    func released() {
+        weak var held: NSRelationshipDescription?
+        func make() {
+            let (book, author) = (NSEntityDescription(), NSEntityDescription())
+            (book.name, author.name) = ("Book", "Author")
+            let (writer, books) = (NSRelationshipDescription(), NSRelationshipDescription())
+            (writer.name, books.name) = ("author", "books")
+            (writer.destinationEntity, books.destinationEntity) = (author, book)
+            (writer.inverseRelationship, books.inverseRelationship) = (books, writer)
+            (book.properties, author.properties) = ([writer], [books])
+            let model = NSManagedObjectModel()
+            model.entities = [book, author]
+            held = writer
+            #expect(held?.destinationEntity == model.entitiesByName["Author"])
+        }
+        make()
+        #expect(held == nil)
+    }
+
     @Test("A store of a model made in code migrates to another one")
     func migrating() throws {
         let folder = try TemporaryFolder()
