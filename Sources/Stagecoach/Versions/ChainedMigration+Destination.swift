@@ -29,11 +29,11 @@ extension ChainedMigration {
     package func checkDestination() throws(MigrationError) {
         if let single { return try single.checkDestination() }
         if try ChainJournal.isUnderWay(to: destinationPath, options) { return }
-        let place = DestinationPath(path: destinationPath)
-        try place.checkOther(than: sourcePath)
-        if options.appendsToExisting, try place.exists() {
-            try place.resolved.checkReplaceable()
-            _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
+        try DestinationPath(path: destinationPath).checkOther(than: sourcePath)
+        let (place, appends) = try target()
+        if appends {
+            try place.checkReplaceable()
+            _ = try StoreMatch.existing(place.path, model: steps[steps.count - 1].destination.model)
         } else {
             do throws(MigrationError) {
                 try place.checkFresh()

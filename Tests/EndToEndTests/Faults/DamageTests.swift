@@ -6,24 +6,21 @@ import Testing
 /// result of an unbroken run.
 ///
 /// `STAGECOACH_DAMAGES=200` tries so many for each fixture, `STAGECOACH_SEED` others, `STAGECOACH_FAULT_SCENES=append,chain`
-/// those migrations only. `STAGECOACH_DAMAGE='append 846 17'` repeats one trial: its migration, call and damage.
+/// those migrations only. `STAGECOACH_DAMAGE='append 846 17'` repeats one trial alone: its migration, call and damage,
+/// and the end of a file's name if only that file was damaged.
 @Suite("Faults: a killed run's work, damaged by a third hand")
 struct DamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let asked = environment["STAGECOACH_DAMAGES"].flatMap(Int.init)
-    private static let repeated = environment["STAGECOACH_DAMAGE"].map(trial) ?? [:]
-    private static let names =
-        environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
-        ?? FaultFixture.makers.map(\.name).filter {
-            $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
-        }
-
-    /// Returns the call and the damage of the trial to repeat, by its migration.
-    private static func trial(_ words: String) -> [String: (call: Int, damage: UInt64)] {
-        let words = words.split(separator: " ").map(String.init)
-        guard words.count == 3, let call = Int(words[1]), let damage = UInt64(words[2]) else { return [:] }
-        return [words[0]: (call, damage)]
-    }
+    private static let repeated = environment["STAGECOACH_DAMAGE"]?.split(separator: " ").map(String.init)
+    private static let names: [String] = {
+        if let name = repeated?.first { return [name] }
+        if let scenes = environment["STAGECOACH_FAULT_SCENES"] { return scenes.split(separator: ",").map(String.init) }
+        let all = FaultFixture.makers.map(\.name)
+        // Policies are compiled for the tests' own command.
+        let hasPolicies = environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
+        return hasPolicies ? all : all.filter { $0 != "policy" }
+    }()
 
     @Test("Any byte of any file: never refused, never another result", .timeLimit(.minutes(600)), arguments: names)
     func trials(name: String) throws {
@@ -47,7 +44,11 @@ struct DamageTests {
             anew += outcome.isAnew ? 1 : 0
             for problem in outcome.problems { Issue.record("\(trial.name): \(problem)") }
         }
-        if let (call, seed) = Self.repeated[name] { return try attempt(at: call, damage: seed) }
+        if let words = Self.repeated {
+            try #require(words.count == 3 || words.count == 4, "a migration, a call, a damage, a file")
+            let (call, damage) = (try #require(Int(words[1])), try #require(UInt64(words[2])))
+            return try attempt(at: call, file: words.count == 4 ? words[3] : nil, damage: damage)
+        }
         for _ in 0..<(Self.asked ?? 5) {
             // At the beginning there is nothing to damage.
             let at = generator.chance(4) ? all - generator.below(min(all, 100)) : all / 8 + generator.below(all * 7 / 8)

@@ -61,13 +61,13 @@ struct DamageTrial {
             damaged.insert(file)
             outcome.files.append("\(deed) \(file)")
         }
-        // Without any sound record, a published append cannot be told from one that is to come, nor the run's own result files
-        // from others.
+        // Without any sound record, a published append cannot be told from one that is to come, nor the result files of a run
+        // that had not published its store from others.
         let names = ["run.journal", "run.publication", "-done"]
         let records = left.filter { names.contains(where: $0.hasSuffix) }
         if !records.isEmpty, damaged.isSuperset(of: records),
             fixture.arguments.contains("--append") && before == fixture.after
-                || !before.files.keys.allSatisfy(fixture.before.keys.contains)
+                || before.store != fixture.after.store && !before.files.keys.allSatisfy(fixture.before.keys.contains)
         {
             return outcome
         }

@@ -26,10 +26,13 @@ struct LastTraceTests {
         // The last names that a run gives are its reports'. The last removal is that of its journal.
         let links = try #require(whole.report.counts["link"])
         let removals = try #require(whole.report.counts["unlink"])
-        for (kind, number, written) in [("link", links - 1, 0), ("link", links, 1), ("unlink", removals, 2)] {
+        let moments = [
+            ("link", links - 1, "report.json"), ("link", links, "report.html"), ("unlink", removals, "-done"),
+        ]
+        for (written, (kind, number, file)) in moments.enumerated() {
             let trial = try folder()
             let killed = try trial.run(plan: FaultPlan(deed: "kill", kinds: kind, at: [number]))
-            #expect(killed.code == -SIGKILL && killed.report.fired?.contains(kind) == true)
+            #expect(killed.code == -SIGKILL && killed.report.fired?.contains(file) == true)
             let before = reports.map { FileManager.default.contents(atPath: trial.path($0)) }
             #expect(before.compactMap(\.self).count == written, "killed at \(killed.report.fired ?? "nothing")")
             let again = try trial.run(plan: undisturbed)
