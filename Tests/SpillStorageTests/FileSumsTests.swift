@@ -102,6 +102,30 @@ import Testing
         }
     }
 
+    @Test("A large file is checked to its last byte, past the page cache or not, and if direct reads fail")
+    func large() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("file")
+        var generator = SeededGenerator(seed: 7)
+        for count in [9 << 20, (9 << 20) + 4096, (9 << 20) + 5001] {
+            try Data(random(count, &generator)).write(to: URL(fileURLWithPath: path))
+            try FileSums.begin(path, upTo: .max)
+            #expect(isSound(path, isWhole: true))
+            // Pieces that are cut short end at places where direct reads fail.
+            try FileSums.check(path, isWhole: true, calls: FaultyFileCalls(isUnsteady: true))
+            for place in [0, 5_000_000, (9 << 20) - 1, count - 1] {
+                let now = try Data(contentsOf: URL(fileURLWithPath: path))[place]
+                try write([now ^ 1], at: place, to: path, nil)
+                let error = failure { try FileSums.check(path) }
+                #expect(error?.message.contains("byte \(place / 4096 * 4096)") ?? false, "\(count), \(place)")
+                // Blocks behind the limit are not checked.
+                #expect(failure { try FileSums.check(path, upTo: place / 4096 * 4096) } == nil)
+                try write([now], at: place, to: path, nil)
+            }
+            #expect(isSound(path, isWhole: true))
+        }
+    }
+
     @Test("A block that is being changed in place is not checked until it is noted again; the others are")
     func suspended() throws {
         let folder = try TemporaryFolder()

@@ -60,7 +60,7 @@ package final class FileSums {
         guard result >= 0 else { throw SpillFailure.system("create", path, number: -result) }
         let sums = FileSums(path: path, descriptor: Int32(truncatingIfNeeded: result), calls: calls)
         guard limit > 0 else { return }
-        try forEachPiece(of: file, upTo: limit, calls) { bytes, place in
+        try FilePieces.forEach(of: file, upTo: limit, calls) { bytes, place in
             sums.note(bytes, at: place) { _, _ in false }
         }
     }
@@ -243,7 +243,7 @@ package final class FileSums {
         var known: [UInt64] = []
         var found: [UInt64] = []
         var end = 0
-        try forEachPiece(of: file, upTo: limit, calls) { bytes, place throws(MigrationError) in
+        try FilePieces.forEach(of: file, upTo: limit, pastCache: true, calls) { bytes, place throws(MigrationError) in
             Self.sums(of: bytes, from: place / block, in: &found)
             end = place / block + found.count
             known = Array(repeating: 0, count: found.count)
@@ -273,7 +273,7 @@ package final class FileSums {
     ) throws(MigrationError) -> UInt64 {
         var room: [UInt64] = []
         var whole: UInt64 = 0
-        let size = try forEachPiece(of: path, upTo: .max, calls) { bytes, place in
+        let size = try FilePieces.forEach(of: path, upTo: .max, calls) { bytes, place in
             Self.sums(of: bytes, from: place / block, in: &room)
             for sum in room { whole &+= sum }
         }
@@ -288,38 +288,7 @@ package final class FileSums {
         return bytes.elementsEqual(space)
     }
 
-    private static func damaged(_ file: String, _ what: String) -> MigrationError {
+    static func damaged(_ file: String, _ what: String) -> MigrationError {
         StateReader.damaged("\(file.split(separator: "/").last ?? ""), \(what)")
-    }
-
-    /// Passes a file to a closure in pieces of whole blocks, padded with zeros behind its end.
-    ///
-    /// - Returns: the number of bytes read, without the padding.
-    @discardableResult
-    private static func forEachPiece(
-        of file: String, upTo limit: Int, _ calls: any FileCalls,
-        _ body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
-    ) throws(MigrationError) -> Int {
-        let opened = calls.openUninterrupted(file, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
-        guard opened != -Int(ENOENT) else { throw damaged(file, "it is not there") }
-        guard opened >= 0 else { throw SpillFailure.system("open", file, number: -opened) }
-        let descriptor = Int32(truncatingIfNeeded: opened)
-        defer { _ = calls.close(descriptor) }
-        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: block)
-        defer { space.deallocate() }
-        var (place, bytes) = (0, 0)
-        while place < limit {
-            let part = UnsafeMutableRawBufferPointer(rebasing: space[..<min(space.count, limit - place)])
-            let count = calls.readWhole(descriptor, into: part, at: place)
-            guard count >= 0 else { throw SpillFailure.system("read", file, number: -count) }
-            guard count > 0 else { break }
-            bytes += count
-            let whole = (count + block - 1) / block * block
-            UnsafeMutableRawBufferPointer(rebasing: space[count..<whole])
-                .initializeMemory(as: UInt8.self, repeating: 0)
-            try body(UnsafeRawBufferPointer(rebasing: space[..<whole]), place)
-            place += whole
-        }
-        return bytes
     }
 }
