@@ -256,6 +256,54 @@ struct SavedStructureTests {
         }
     }
 
+    @Test("Rows of which the first were read for the last time and given back to the disk")
+    func rowsGivenBack() throws {
+        var random = SeededGenerator(seed: 121)
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        func make(_ directory: WorkDirectory) -> RowSpill {
+            RowSpill(directory: directory, name: "rows", slots: 1, memory: 512 << 10)
+        }
+        let spill = make(directory)
+        var batch = RowBatch(slots: 1, rowCapacity: 1000, byteTarget: 1 << 20)
+        let count: Int64 = 500_000
+        for key in 1...count {
+            if batch.isFull { batch.removeAll() }
+            let row = batch.appendRow(key: key)
+            batch[row, 0] = .integer(Int64(bitPattern: random.next()))
+            try spill.append(row: row, of: batch)
+        }
+        try spill.seal()
+        let full = directory.bytesHeld
+        let reader = spill.makeReader(isLast: true)
+        var last: Int64 = 0
+        for round in 0..<5 {
+            for _ in 0..<80 {
+                batch.removeAll()
+                #expect(try reader.next(into: &batch))
+                last = batch.key(batch.count - 1)
+            }
+            #expect(directory.bytesHeld < full)
+            let resumed = try revived(
+                folder, round, &random, spill,
+                make: make, code: { one, state throws(MigrationError) in try one.code(with: &state) })
+            let files = directory.saveState()
+            try files.synchronize()
+            files.removeUnneeded()
+            let rest = resumed.makeReader(from: last + 1, isLast: true)
+            var next = last + 1
+            batch.removeAll()
+            while try rest.next(into: &batch) {
+                for row in 0..<batch.count {
+                    #expect(batch.key(row) == next)
+                    next += 1
+                }
+                batch.removeAll()
+            }
+            #expect(next == count + 1)
+        }
+    }
+
     // MARK: - Files
 
     @Test("A file that a state names stays until there are two later states; others are removed at once")

@@ -87,6 +87,8 @@ final class BlockFile {
         file = try SpillFile(directory: directory, restoring: &coder)
         self.kind = kind
         self.scratch = scratch
+        // The header goes back to the disk with the first blocks. It was checked before.
+        headerChecked = file.discarded > 0
     }
 
     /// Writes the file's name and sizes to a state. From now on the file outlives the process.
