@@ -15,9 +15,8 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
     let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
-    /// The source tables whose keys the load collects, because they are not looked up before all their rows are read, each with
-    /// the mapping whose load does it.
-    var unasked: [Int: Int] = [:]
+    /// The source tables whose keys the load collects, because they are not looked up before all their rows are read.
+    var unasked: [Int: UnaskedKeys.Table] = [:]
     /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]
@@ -61,12 +60,15 @@ struct KeyScan {
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
             }
-            if let first = unasked[table], let only = plain.values.first {
-                byMapping[first]?.isFilledByLoad = true
+            if let own = unasked[table], let only = plain.values.first {
+                byMapping[own.mapping]?.isFilledByLoad = true
                 byTable[table] = only
+                if let last = own.readThrough { try scan(table: table, through: last, byEntity: plain) }
                 continue
             }
             try scan(table: table, all: all, byEntity: plain)
+            try all.seal()
+            for index in plain.values { try index.seal() }
             // If the table has rows of one entity only, that entity's index serves as the table's.
             if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
             byTable[table] = all
@@ -157,16 +159,25 @@ struct KeyScan {
         return allowances
     }
 
-    private func scan(table: Int, all: KeyIndex, byEntity: [Int: KeyIndex]) throws {
-        let reader = try run.inputs.source.rows(
-            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: run.inputs.layout)
+    /// Reads the keys of a table.
+    ///
+    /// - Parameters:
+    ///   - last: the key of the last row to read; nil for all rows.
+    ///   - all: receives the keys of all rows; nil if nobody needs them.
+    ///   - byEntity: receives the keys of some entities' rows, by entity.
+    private func scan(
+        table: Int, through last: Int64? = nil, all: KeyIndex? = nil, byEntity: [Int: KeyIndex]
+    ) throws {
+        var selection = RowSelection(table: table, columns: [.own(EntityTable.entityColumn)])
+        selection.throughKey = last
+        let reader = try run.inputs.source.rows(selection, in: run.inputs.layout)
         var batch = run.inputs.sourceBatch(slots: 1)
         // Neighbouring rows are mostly of one entity, so the index is looked up only if the entity number changes.
         var number: Int64 = -1
         var index: KeyIndex?
         while try reader.next(into: &batch) {
             try run.services.checkCancelled()
-            try all.append(contentsOf: batch.keys(0..<batch.count))
+            try all?.append(contentsOf: batch.keys(0..<batch.count))
             var row = 0
             while row < batch.count {
                 let current = batch[row, 0].integerValue
@@ -182,8 +193,6 @@ struct KeyScan {
                 row = end
             }
         }
-        try all.seal()
-        for index in byEntity.values { try index.seal() }
     }
 
     private func scan(_ keys: DestinationKeys, filter: SourcePredicate) throws {

@@ -7,8 +7,17 @@ import CoreDataStore
 /// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
 /// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
 ///
-/// A resumed run scans the tables of which it has read rows, in whole or in part.
+/// A resumed run scans the tables of which the killed run had read all rows. If it was in the midst of such a table, the rows
+/// that it had read are scanned, and the load collects the rest.
 struct UnaskedKeys {
+    /// A table whose keys the load collects.
+    struct Table {
+        /// The mapping whose load collects them.
+        let mapping: Int
+        /// The last key that a killed run had read; nil if the load reads the table from its beginning.
+        var readThrough: Int64?
+    }
+
     let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let work: PlannedWork
@@ -16,17 +25,17 @@ struct UnaskedKeys {
     /// The state of a killed run from which the load resumes.
     let state: JournalRecord.State?
 
-    /// The tables that need no scan, each with the mapping whose load collects the keys.
-    var tables: [Int: Int] {
+    /// The tables that need no scan, or none behind a key.
+    var tables: [Int: Table] {
         guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
         else { return [:] }
         let asked = asked
         let units = unitNumbers
-        // The first unit whose beginning the load has before it.
-        let first = (state?.unit ?? 0) + (state?.position == nil ? 0 : 1)
-        var found: [Int: Int] = [:]
+        // The first unit of which the load has rows before it.
+        let first = (state?.unit ?? 0) + (state?.position?.isDone ?? false ? 1 : 0)
+        var found: [Int: Table] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
@@ -34,9 +43,18 @@ struct UnaskedKeys {
                     units.steps[mapping.index]?.min().map { ($0, mapping.index) }
                 }).min(by: { $0.0 < $1.0 }), step >= first, step < asked[table]?.min() ?? .max
             else { continue }
-            found[table] = mapping
+            found[table] = Table(mapping: mapping, readThrough: readThrough(inUnit: step))
         }
         return found
+    }
+
+    /// The last key that the killed run had read of the rows of a step's last mapping; nil if it had read none.
+    private func readThrough(inUnit number: Int) -> Int64? {
+        guard let state, state.unit == number, let position = state.position,
+            case .step(let step) = work.units[number].content,
+            position.scan == step.mappings.count(where: { mappings[$0].isDeclarative }) - 1
+        else { return nil }
+        return position.after
     }
 
     /// Tells whether a mapping's rows are all read in one step, and no other keys depend on their number.
