@@ -8,6 +8,14 @@ import SpillStorage
 /// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
 /// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
 struct KeyScan {
+    /// A table whose keys the load collects, because they are not looked up before all its rows are read.
+    struct UnaskedTable {
+        /// The mapping whose load collects them.
+        let mapping: Int
+        /// The last key that a killed run had read; nil if the load reads the table from its beginning.
+        let readThrough: Int64?
+    }
+
     let run: MigrationRun
     let archive: AssociationArchive
     let keysBefore: KeysBefore
@@ -15,8 +23,8 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
     let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
-    /// The source tables whose keys the load collects, because they are not looked up before all their rows are read.
-    var unasked: [Int: UnaskedKeys.Table] = [:]
+    /// The source tables whose keys the load collects, by index.
+    var unasked: [Int: UnaskedTable] = [:]
     /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]

@@ -75,7 +75,7 @@ struct RowPath: ModelStage {
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and
     /// the counts of source objects.
-    private func scanKeys(_ unasked: [Int: UnaskedKeys.Table]) throws -> PlanKeys {
+    private func scanKeys(_ unasked: [Int: KeyScan.UnaskedTable]) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
             tables: stage.work.tables,

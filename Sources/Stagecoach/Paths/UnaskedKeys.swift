@@ -10,14 +10,6 @@ import CoreDataStore
 /// A resumed run scans the tables of which the killed run had read all rows. If it was in the midst of such a table, the rows
 /// that it had read are scanned, and the load collects the rest.
 struct UnaskedKeys {
-    /// A table whose keys the load collects.
-    struct Table {
-        /// The mapping whose load collects them.
-        let mapping: Int
-        /// The last key that a killed run had read; nil if the load reads the table from its beginning.
-        var readThrough: Int64?
-    }
-
     let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let work: PlannedWork
@@ -26,7 +18,7 @@ struct UnaskedKeys {
     let state: JournalRecord.State?
 
     /// The tables that need no scan, or none behind a key.
-    var tables: [Int: Table] {
+    var tables: [Int: KeyScan.UnaskedTable] {
         guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
@@ -35,7 +27,7 @@ struct UnaskedKeys {
         let units = unitNumbers
         // The first unit of which the load has rows before it.
         let first = (state?.unit ?? 0) + (state?.position?.isDone ?? false ? 1 : 0)
-        var found: [Int: Table] = [:]
+        var found: [Int: KeyScan.UnaskedTable] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
@@ -43,7 +35,7 @@ struct UnaskedKeys {
                     units.steps[mapping.index]?.min().map { ($0, mapping.index) }
                 }).min(by: { $0.0 < $1.0 }), step >= first, step < asked[table]?.min() ?? .max
             else { continue }
-            found[table] = Table(mapping: mapping, readThrough: readThrough(inUnit: step))
+            found[table] = KeyScan.UnaskedTable(mapping: mapping, readThrough: readThrough(inUnit: step))
         }
         return found
     }
