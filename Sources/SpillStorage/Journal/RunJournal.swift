@@ -43,6 +43,17 @@ package final class RunJournal {
 
         package init() {}
 
+        /// Returns the content up to a record, without what lies behind it.
+        ///
+        /// - Parameter place: the offset of the record.
+        package func through(_ place: Int) -> Contents {
+            guard let next = places.firstIndex(where: { $0 > place }) else { return self }
+            var shorter = self
+            shorter.records = Array(records.prefix(next))
+            (shorter.places, shorter.size) = (Array(places.prefix(next)), places[next])
+            return shorter
+        }
+
         /// Adds a record, and drops the oldest one of its kind if there would be too many.
         ///
         /// - Parameter most: the number of records of a kind to keep; nil: all.

@@ -16,7 +16,7 @@ final class CheckpointScheduler {
     let area: WorkArea
     let header: () throws -> JournalRecord.Header
     /// The interrupted run whose journal is continued if this run resumes from a state of it.
-    private let earlier: InterruptedRun?
+    private var earlier: InterruptedRun?
     private let cancellation: CancellationFlag
     private var clock: CheckpointClock
     private(set) var writer: JournalWriter?
@@ -66,6 +66,7 @@ final class CheckpointScheduler {
     /// - Parameter ordinal: the highest ordinal of a state in the journal, or above.
     func resume(from state: JournalRecord.State, ordinal: Int) {
         resumed = state
+        earlier = earlier?.through(state)
         (isResumed, isActive) = (true, true)
         isBetweenSteps = state.position == nil && state.fill == nil
         draft.resume(from: state, ordinal: ordinal)

@@ -96,6 +96,17 @@ struct InterruptedRun {
         return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })
     }
 
+    /// Returns the run as it was when it had written a state.
+    ///
+    /// Later states describe transactions that were never committed, or were found damaged. A run that resumes from this one
+    /// must not keep them in its place: if it is killed as well, the file may fit this state only.
+    func through(_ state: JournalRecord.State) -> InterruptedRun {
+        guard let index = states.firstIndex(where: { $0.ordinal == state.ordinal }) else { return self }
+        return InterruptedRun(
+            journal: journal.through(statePlaces[index]), statePlaces: Array(statePlaces[...index]), header: header,
+            states: Array(states[...index]))
+    }
+
     /// Reads the interrupted run to a destination. Returns nil if there is none. If the journal lacks the publication
     /// record or cannot be read, the record's copy tells which result files had their names already.
     ///
