@@ -17,7 +17,7 @@ struct UnaskedKeys {
     /// The state of a killed run from which the load resumes.
     let state: JournalRecord.State?
 
-    /// The tables that need no scan, or none behind a key.
+    /// The tables whose keys the load collects: all of them, or those behind the last one that a killed run had read.
     var tables: [Int: KeyScan.UnaskedTable] {
         guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
@@ -25,7 +25,7 @@ struct UnaskedKeys {
         else { return [:] }
         let asked = asked
         let units = unitNumbers
-        // The first unit of which the load has rows before it.
+        // The first unit of which rows may still have to be read.
         let first = (state?.unit ?? 0) + (state?.position?.isDone ?? false ? 1 : 0)
         var found: [Int: KeyScan.UnaskedTable] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
