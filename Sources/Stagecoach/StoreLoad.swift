@@ -161,7 +161,7 @@ struct StoreLoad {
                 into: store.destination, load: fill)
             : RowPath(stage: stage).run(load: fill)
         if validation.ledger != nil { loaded.rejects = optimistic.report }
-        checkpoints?.draft.model = nil
+        try checkpoints?.endModel()
         previous.end(modelRun, highest: outcome.highest, outcome.associations)
         return isStaged
     }
@@ -178,8 +178,9 @@ struct StoreLoad {
         if let models = state.models {
             try FinishedModels.restore(models, state.turns, in: previous, mappings: prepared.mappings)
         }
+        run.inputs.source.resumeCounting(from: state.countedValues)
         // Other states claim their files when they read them.
-        if state.stages == nil, state.references == nil { try run.inputs.work.removeUnclaimed() }
+        if state.stages == nil, state.references == nil, state.keys == nil { try run.inputs.work.removeUnclaimed() }
         if state.turns.isAtBeginning {
             checkpoints?.restore()
         } else if let written = state.turns.written {

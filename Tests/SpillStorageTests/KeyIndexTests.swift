@@ -278,4 +278,34 @@ import Testing
         }
         #expect(damaged > 2000)
     }
+
+    @Test("The chunks of a saved set stay in memory, and a restored set has them there, until it is parked")
+    func savedInMemory() throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        var random = SeededGenerator(seed: 9)
+        let keys = keys(3, &random)
+        let index = KeyIndex(directory: directory, name: "keys", memory: 1 << 20)
+        for key in keys { try index.append(key) }
+        try index.seal()
+        let bytes = index.bytesInMemory
+        #expect(bytes > 16 << 10)
+        var state = StateCoder()
+        try index.code(with: &state)
+        let other = KeyIndex(directory: directory, name: "keys", memory: 1 << 20)
+        var reader = StateCoder(reading: state.bytes)
+        try other.code(with: &reader)
+        try reader.finish()
+        let small = KeyIndex(directory: directory, name: "keys", memory: bytes / 2)
+        reader = StateCoder(reading: state.bytes)
+        try small.code(with: &reader)
+        #expect(index.bytesInMemory == bytes && other.bytesInMemory == bytes && small.residentBytes == 0)
+        for set in [index, other, small] { try check(set, keys, &random) }
+        #expect(small.residentBytes <= bytes / 2)
+        for set in [index, other] {
+            try set.park()
+            #expect(set.residentBytes == 0)
+            try check(set, keys, &random)
+        }
+    }
 }

@@ -19,6 +19,14 @@ extension SourceStore {
         tallies = [:]
     }
 
+    /// What the tallies have counted so far, by table; see ``ValueTally/counted``.
+    package var countedValues: [Int: [Int]] { tallies.compactMapValues(\.counted) }
+
+    /// Goes on from what a killed run had counted of the same columns.
+    ///
+    /// - Parameter counted: the ``countedValues`` of that run.
+    package func resumeCounting(from counted: [Int: [Int]]) { countedBefore = counted }
+
     /// Returns the tally of a table whose rows are read from pages; nil if nothing is counted there or SQLite must count.
     func tally(ofTable index: Int, _ table: SourcePages.Table, _ layout: StoreLayout) -> ValueTally? {
         if let known = tallies[index] { return known }
@@ -39,6 +47,7 @@ extension SourceStore {
         }
         let numbers = layout.schema.tables[index].entities.map { Int64(layout.fileNumber(ofEntity: $0)) }
         let tally = ValueTally(fields: Array(fields), entityField: entityField, entities: numbers)
+        if let counted = countedBefore[index] { tally.resume(from: counted) }
         tallies[index] = tally
         return tally
     }

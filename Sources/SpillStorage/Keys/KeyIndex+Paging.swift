@@ -9,7 +9,8 @@ extension KeyIndex {
         dropBitmaps()
         guard residentBytes > 64 << 10 else { return }
         try spill()
-        for slot in slotChunks.indices { empty(slot) }
+        for index in 0..<chunkCount where chunks[index].location >= 0 { free(index) }
+        for slot in slotChunks.indices { slotChunks[slot] = -1 }
         recency = RecencyList(capacity: slotChunks.count)
     }
 
@@ -27,18 +28,30 @@ extension KeyIndex {
         slotChunks = Array(repeating: -1, count: slots)
     }
 
-    /// Writes the chunks that are only in memory.
-    func spill() throws(MigrationError) {
+    /// Writes the chunks that are only in memory, and frees their memory.
+    ///
+    /// - Parameter keeping: true to leave them in memory if the allowance is enough. They stay there until ``park()``.
+    func spill(keeping: Bool = false) throws(MigrationError) {
+        let keeps = keeping && residentBytes <= memory
         if file == nil { begin(try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)) }
         while let file, writtenChunks < chunkCount {
             let index = writtenChunks
             if let payload = chunks[index].payload {
                 chunks[index].location = try file.append(encoded(index, payload))
-                payload.deallocate()
-                chunks[index].payload = nil
-                residentBytes -= Int(chunks[index].bytes)
+                if !keeps { free(index) }
             }
             writtenChunks += 1
+        }
+    }
+
+    /// Loads all chunks into memory, where they stay, if the allowance is enough for them.
+    func loadAll() throws(MigrationError) {
+        var bytes = 0
+        for index in 0..<chunkCount { bytes += Int(chunks[index].bytes) }
+        guard let file, bytes <= memory else { return }
+        for index in 0..<chunkCount where chunks[index].payload == nil && chunks[index].kind != .full {
+            chunks[index].payload = try read(index, from: file)
+            residentBytes += Int(chunks[index].bytes)
         }
     }
 
@@ -77,14 +90,19 @@ extension KeyIndex {
         return oldest
     }
 
+    /// Frees the memory of a chunk.
+    private func free(_ index: Int) {
+        guard let payload = chunks[index].payload else { return }
+        payload.deallocate()
+        chunks[index].payload = nil
+        chunks[index].slot = -1
+        residentBytes -= Int(chunks[index].bytes)
+    }
+
     /// Frees the memory of the chunk in a slot.
     private func empty(_ slot: Int) {
-        let chunk = slotChunks[slot]
-        guard chunk >= 0 else { return }
-        chunks[chunk].payload?.deallocate()
-        chunks[chunk].payload = nil
-        chunks[chunk].slot = -1
-        residentBytes -= Int(chunks[chunk].bytes)
+        guard slotChunks[slot] >= 0 else { return }
+        free(slotChunks[slot])
         slotChunks[slot] = -1
     }
 

@@ -10,7 +10,7 @@ extension KeyIndex {
     /// and the chunks if they are small.
     package func code(with coder: inout StateCoder) throws(MigrationError) {
         try seal()
-        if !coder.isReading, file == nil, residentBytes > Self.mostWithState { try spill() }
+        if !coder.isReading, file == nil, residentBytes > Self.mostWithState { try spill(keeping: true) }
         var last = lastKey
         try coder.code(&last)
         var hasFile = file != nil
@@ -26,7 +26,7 @@ extension KeyIndex {
         guard coder.isReading else { return }
         writtenChunks = file == nil ? 0 : chunkCount
         endRestoring(lastKey: last)
-        if file == nil { try spillIfNeeded() }
+        if file == nil { try spillIfNeeded() } else { try loadAll() }
     }
 
     private func code(chunk number: Int, with coder: inout StateCoder) throws(MigrationError) {

@@ -14,7 +14,7 @@ final class DestinationKeys {
     var base: Int64 = 0
     /// True if the index has every row of the mapping's source entity. A scan of these rows then needs no lookups.
     var holdsEveryRow = false
-    /// True if the load collects the keys as it reads the rows; see ``UnaskedKeys``.
+    /// True as long as the load collects the keys from the rows that it reads; see ``UnaskedKeys``.
     var isFilledByLoad = false
     /// The destination keys of rejected objects, which lookups do not find; nil if there are none.
     var rejected: KeyIndex?

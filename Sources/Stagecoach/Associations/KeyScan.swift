@@ -29,7 +29,10 @@ struct KeyScan {
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]
 
-    /// Reads the keys.
+    /// The keys that a killed run had read: a section of the state that this run resumes from; nil if it does not.
+    var saved: [UInt8]?
+
+    /// Reads the keys, or restores them.
     ///
     /// - Returns: the keys of every declarative mapping, by mapping index; the keys of every source table, by table; and the
     ///   still empty indices of the tables in ``awaited``.
@@ -39,9 +42,8 @@ struct KeyScan {
         var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: DestinationKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
-        let modeByMapping = Dictionary(
-            tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
-        )
+        var saved = try SavedKeys(saved)
+        var filtered: [DestinationKeys] = []
         // Tables that are only looked up are scanned too, so that references to missing rows are counted as dangling.
         let scanned = Set(mappings.filter { !$0.belongsToPreviousModel }.compactMap(\.sourceTable)).union(
             argumentTables)
@@ -55,18 +57,11 @@ struct KeyScan {
                 waiting[table] = all
                 continue
             }
-            // Mappings that read all objects of one entity share an index.
-            var plain: [Int: KeyIndex] = [:]
-            for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
-                let entity = mapping.filter == nil ? mapping.source?.index : nil
-                let index =
-                    entity.flatMap { plain[$0] }
-                    ?? KeyIndex(directory: archive.directory, name: "keys", memory: allowance)
-                let keys = DestinationKeys(
-                    mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
-                keys.holdsEveryRow = entity != nil
-                byMapping[mapping.index] = keys
-                if let entity { plain[entity] = index }
+            let (sets, plain) = makeSets(of: table, allowance: allowance)
+            for keys in sets { byMapping[keys.mapping.index] = keys }
+            if try saved.restore(table: table, &all, sets) {
+                byTable[table] = all
+                continue
             }
             if let own = unasked[table], let only = plain.values.first {
                 byMapping[own.mapping]?.isFilledByLoad = true
@@ -80,14 +75,32 @@ struct KeyScan {
             // If the table has rows of one entity only, that entity's index serves as the table's.
             if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
             byTable[table] = all
+            filtered += sets.filter { $0.mapping.filter != nil }
         }
-        for keys in byMapping.values.sorted(by: { $0.mapping.index < $1.mapping.index }) {
-            guard let filter = keys.mapping.filter else { continue }
-            try scan(keys, filter: filter)
-        }
+        for keys in filtered.sorted(by: { $0.mapping.index < $1.mapping.index }) { try scanFiltered(keys) }
         try numberKeys(of: byMapping)
         for (index, keys) in archive.keys { byMapping[index] = keys }
         return (byMapping, byTable, waiting)
+    }
+
+    /// Makes the empty sets of keys of the mappings that read a table.
+    ///
+    /// - Returns: the keys of each mapping; and the indices of the mappings that read all objects of an entity, by entity, which
+    ///   share them.
+    private func makeSets(of table: Int, allowance: Int) -> (sets: [DestinationKeys], plain: [Int: KeyIndex]) {
+        var plain: [Int: KeyIndex] = [:]
+        var sets: [DestinationKeys] = []
+        for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
+            let entity = mapping.filter == nil ? mapping.source?.index : nil
+            let index =
+                entity.flatMap { plain[$0] } ?? KeyIndex(directory: archive.directory, name: "keys", memory: allowance)
+            let mode = tables.first { $0.mappings.contains(mapping.index) }?.keys ?? .sequential
+            let keys = DestinationKeys(mapping: mapping, mode: mode, index: index)
+            keys.holdsEveryRow = entity != nil
+            sets.append(keys)
+            if let entity { plain[entity] = index }
+        }
+        return (sets, plain)
     }
 
     /// Gives mappings with sequential keys the key before their first one.
@@ -203,9 +216,10 @@ struct KeyScan {
         }
     }
 
-    private func scan(_ keys: DestinationKeys, filter: SourcePredicate) throws {
+    /// Reads the keys of the rows that pass a mapping's filter.
+    private func scanFiltered(_ keys: DestinationKeys) throws {
         let mapping = keys.mapping
-        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        guard let filter = mapping.filter, let entity = mapping.source, let table = mapping.sourceTable else { return }
         let own = mapping.filterNeedsObjects ? run.inputs.layout.schema.tables[table].columns.count : 0
         var slots = SourceColumns(entity: entity, schema: run.inputs.layout.schema, columns: (0..<own).map { .own($0) })
         let passing = try SourceFilter(filter, of: mapping, slots: &slots)

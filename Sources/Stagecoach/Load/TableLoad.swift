@@ -149,7 +149,10 @@ struct TableLoad: ModelStage {
     /// Ends the collection of keys, and counts the rows that were made.
     private func account(for programs: some Sequence<Compiled>) throws {
         for compiled in programs {
-            if compiled.keys.isFilledByLoad { try compiled.keys.index.seal() }
+            if compiled.keys.isFilledByLoad {
+                try compiled.keys.index.seal()
+                compiled.keys.isFilledByLoad = false
+            }
             modelRun.tally.counts.mappings[compiled.mapping.index].created += compiled.made
             guard let entity = compiled.mapping.destination else { continue }
             modelRun.tally.counts.created[entity.definition.name, default: 0] += compiled.made

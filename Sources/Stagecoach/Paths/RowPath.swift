@@ -70,7 +70,6 @@ struct RowPath: ModelStage {
         guard let references = checkpoints?.resumed?.references else { return }
         var coder = StateCoder(reading: references)
         try modelRun.missing.unmigrated?.code(with: &coder, model: modelRun.inputs.destinationSchema.model)
-        try modelRun.inputs.work.removeUnclaimed()
     }
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and
@@ -80,8 +79,9 @@ struct RowPath: ModelStage {
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
             tables: stage.work.tables,
             collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
-            unasked: unasked
+            unasked: unasked, saved: checkpoints?.resumed?.keys
         ).scan()
+        if checkpoints?.resumed != nil { try modelRun.inputs.work.removeUnclaimed() }
         let keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         modelRun.sourceKeys = keys
         let fates = ReferenceFates(

@@ -7,8 +7,8 @@ import CoreDataStore
 /// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
 /// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
 ///
-/// A resumed run scans the tables of which the killed run had read all rows. If it was in the midst of such a table, the rows
-/// that it had read are scanned, and the load collects the rest.
+/// A resumed run takes the keys of tables that the killed run had read from its state. If that run was in the midst of such a
+/// table, the rows that it had read are scanned, and the load collects the rest.
 struct UnaskedKeys {
     let modelRun: ModelRun
     let mappings: [PlannedMapping]
@@ -17,7 +17,7 @@ struct UnaskedKeys {
     /// The state of a killed run from which the load resumes.
     let state: JournalRecord.State?
 
-    /// The tables whose keys the load collects: all of them, or those behind the last one that a killed run had read.
+    /// The tables whose keys the load collects.
     var tables: [Int: KeyScan.UnaskedTable] {
         guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
@@ -25,15 +25,13 @@ struct UnaskedKeys {
         else { return [:] }
         let asked = asked
         let units = unitNumbers
-        // The first unit of which rows may still have to be read.
-        let first = (state?.unit ?? 0) + (state?.position?.isDone ?? false ? 1 : 0)
         var found: [Int: KeyScan.UnaskedTable] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
                 let (step, mapping) = reading.compactMap({ mapping in
                     units.steps[mapping.index]?.min().map { ($0, mapping.index) }
-                }).min(by: { $0.0 < $1.0 }), step >= first, step < asked[table]?.min() ?? .max
+                }).min(by: { $0.0 < $1.0 }), step < asked[table]?.min() ?? .max
             else { continue }
             found[table] = KeyScan.UnaskedTable(mapping: mapping, readThrough: readThrough(inUnit: step))
         }

@@ -1,7 +1,8 @@
 /// The time between two states of a run.
 ///
-/// A state of pages being filled is cheap: one is taken after each tenth of the run's time, within ``intervals``. Stages and
-/// SQLite's transactions wait for the upper bound. 128 MiB of pages are enough for a state, however soon they are there.
+/// A state of pages being filled is cheap: about a millisecond. One is taken after each sixteenth of the run's time, within
+/// ``intervals``. Stages and SQLite's transactions wait for the upper bound. 128 MiB of pages are enough for a state, however
+/// soon they are there.
 struct CheckpointClock {
     let intervals: ClosedRange<Duration>
     private static let mostBytes = 128 << 20
@@ -15,7 +16,7 @@ struct CheckpointClock {
     func isDue(fillsPages: Bool) -> Bool {
         let waited = last.duration(to: .now)
         if waited < intervals.lowerBound || waited >= intervals.upperBound { return waited >= intervals.upperBound }
-        return fillsPages && waited >= start.duration(to: .now) / 10
+        return fillsPages && waited >= start.duration(to: .now) / 16
     }
 
     /// Tells whether a file has grown so much since the last state that the next one is due.

@@ -7,8 +7,8 @@ import SpillStorage
 ///
 /// A run that ends within some hundredths of a second takes no checkpoint. After the first one, a checkpoint is taken when
 /// pages begin to fill a table, when a step ends in which SQLite wrote, and every half second within a step; on the row path
-/// also after every tenth of the time so far. The journal's record describes the contents of the store's file and is written
-/// once the file is on the disk. So whatever is lost, the file can be brought back to the last sound record.
+/// also after every sixteenth of the time so far. The journal's record describes the contents of the store's file and is
+/// written once the file is on the disk. So whatever is lost, the file can be brought back to the last sound record.
 ///
 /// Memory: one record.
 final class CheckpointScheduler {
@@ -212,6 +212,12 @@ final class CheckpointScheduler {
         guard isResumable else { return }
         draft.begin(on: existing, identity: identity)
         if isDue { try commitBeginning() }
+    }
+
+    /// Records that all rows of a mapping model are loaded.
+    func endModel() throws {
+        if isResumable, isActive { try draft.saveKeys() }
+        draft.model = nil
     }
 
     /// Records that a mapping model has finished and that ``PreviousModels`` has taken over its results.

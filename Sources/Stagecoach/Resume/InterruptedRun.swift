@@ -74,11 +74,6 @@ struct InterruptedRun {
         return try DestinationPath.status(place.privateStorePath) == nil
     }
 
-    /// True if a state names spill files.
-    var namesFiles: Bool {
-        states.contains { $0.stages != nil || $0.models != nil || $0.references != nil }
-    }
-
     /// Finds the state that matches the store, after rolling the store back to a sound state.
     ///
     /// - Parameter bound: states with this ordinal or a higher one are ignored.

@@ -46,7 +46,8 @@ struct InterruptedWork {
             unlink(area.publicationPath)
             area.removeFiles()
         }
-        if run?.namesFiles != true { try area.spills.removeSpillFiles() }
+        // States name the spill files that they need.
+        if run?.states.isEmpty ?? true { try area.spills.removeSpillFiles() }
     }
 
     /// Removes the files of a run that was killed while it removed its last ones, and whose journal is gone or damaged.

@@ -30,7 +30,8 @@ extension JournalRecord.State: StateCodable {
         try coder.code(bytes: &stages)
         try coder.code(bytes: &models)
         try coder.code(bytes: &references)
-        try coder.code(&self, \.stagedFiles, \.ordinal)
+        try coder.code(bytes: &keys)
+        try coder.code(&self, \.countedValues, \.stagedFiles, \.ordinal)
     }
 }
 

@@ -126,6 +126,10 @@ enum JournalRecord {
         var models: [UInt8]?
         /// The encoded unmigrated references of the current mapping model, if it has no user code.
         var references: [UInt8]?
+        /// The encoded keys of the source tables that were read, if the current mapping model has no user code.
+        var keys: [UInt8]?
+        /// The numbers of values that were counted while rows were read, by source table.
+        var countedValues: [Int: [Int]] = [:]
         /// The number of external data files that were made.
         var stagedFiles = 0
         /// The number of states taken before this one, including those of the interrupted runs that this run resumes.
@@ -192,7 +196,7 @@ enum JournalRecord {
     }
 
     static func record(_ state: State) -> RunJournal.Record {
-        let parts = [state.fill, state.stages, state.models, state.references]
+        let parts = [state.fill, state.stages, state.models, state.references, state.keys]
         let capacity = parts.reduce(4096) { $0 + ($1?.count ?? 0) }
         return RunJournal.Record(kind: stateKind, body: StateCoder.bytes(of: state, capacity: capacity))
     }

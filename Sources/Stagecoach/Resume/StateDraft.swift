@@ -1,4 +1,5 @@
 import CoreDataStore
+import Diagnostics
 import SpillStorage
 
 /// The contents of the next state of a run: what was set at the last step, and where the rest is found when a state is taken.
@@ -78,7 +79,7 @@ final class StateDraft {
     func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) {
         guard let run, let previous else { return }
         (self.isStaged, hasStages) = (false, false)
-        (next.rejects, next.before, next.models, countsBeforeRejects) = (nil, nil, nil, nil)
+        (next.rejects, next.before, next.models, next.keys, countsBeforeRejects) = (nil, nil, nil, nil, nil)
         if next.turns.hasRows.isEmpty { next.turns.hasRows = [hasRowsBefore] }
         next.turns.done += 1
         next.turns.isStaged.append(isStaged)
@@ -89,6 +90,13 @@ final class StateDraft {
         next.turns.rejects = rejected
         next.turns.rejectingTables = previous.archive.rejectingTables.sorted()
         beginTables()
+    }
+
+    /// Sets the keys of the next state. They stay when the model has ended, for the state of the complete store. Stages hold
+    /// their keys themselves.
+    func saveKeys() throws(MigrationError) {
+        guard !isStaged, let model, let keys = model.sourceKeys else { return }
+        next.keys = try keys.bytes(without: model.archive.keys)
     }
 
     /// The ordinal of a further state.
@@ -114,9 +122,11 @@ final class StateDraft {
         }
         // The models that finished before the first state was taken have not been encoded yet.
         if next.turns.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }
+        try saveKeys()
         var state = next
         state.ordinal = nextOrdinal()
         (state.position, state.fill, state.stages, state.references) = (position, fill, stagesBytes, references)
+        state.countedValues = run.inputs.source.countedValues
         (state.stamp, state.knowledge) = (destination.stamp, destination.knowledge)
         state.progress = .init(
             counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
