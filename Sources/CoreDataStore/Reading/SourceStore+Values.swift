@@ -19,10 +19,10 @@ extension SourceStore {
         tallies = [:]
     }
 
-    /// What the tallies have counted so far, by table; see ``ValueTally/counted``.
+    /// The numbers that the tallies have counted so far, by table; see ``ValueTally/counted``.
     package var countedValues: [Int: [Int]] { tallies.compactMapValues(\.counted) }
 
-    /// Goes on from what a killed run had counted of the same columns.
+    /// Sets the numbers with which tallies begin: those that a killed run had counted in the same columns.
     ///
     /// - Parameter counted: the ``countedValues`` of that run.
     package func resumeCounting(from counted: [Int: [Int]]) { countedBefore = counted }

@@ -42,7 +42,7 @@ package final class SourceStore {
     var countedColumns: [Int: Set<Int>] = [:]
     /// The tallies that count while rows are read, by table.
     var tallies: [Int: ValueTally] = [:]
-    /// What a killed run had counted, by table.
+    /// The numbers that a killed run had counted, by table.
     var countedBefore: [Int: [Int]] = [:]
     /// The readers of huge values, by table and column.
     var hugeColumns: [[Int]: HugeColumn] = [:]

@@ -60,12 +60,12 @@ package final class ValueTally {
         return counts[index * fieldCount + place]
     }
 
-    /// What was counted so far: the key up to which all rows are counted, then the counts; nil if SQLite must count.
+    /// The numbers of this tally: ``reached``, then the counts; nil if SQLite must count.
     package var counted: [Int]? {
         hasFailed ? nil : [Int(reached)] + UnsafeBufferPointer(start: counts, count: fieldCount * numbers.count)
     }
 
-    /// Goes on from what a tally of the same fields and entities had counted. Other numbers are ignored.
+    /// Takes over the numbers of a tally of the same fields and entities. Other numbers are ignored.
     package func resume(from counted: [Int]) {
         guard let key = counted.first, counted.count == 1 + fieldCount * numbers.count else { return }
         reached = Int64(key)
