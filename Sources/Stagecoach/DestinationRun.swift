@@ -179,6 +179,7 @@ final class DestinationRun {
         try LossRefusal.check(
             made: tally.counts.made, of: prepared.census.total,
             hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
+        try LossRefusal.check(links: tally.counts.linksNotMade, orders: tally.counts.ordersNotKept, options)
         try prepared.source.checkUnchanged()
         tally.counts.mappings.removeFirst(known.count)
         // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created object.

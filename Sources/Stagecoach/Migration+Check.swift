@@ -62,6 +62,10 @@ public struct CheckReport: Sendable, Codable {
     public var nilReferences: [NilReferences]?
     /// Further objects that lookups find for to-one relationships, beside the one that is set; nil if there are none.
     public var furtherObjects: [FurtherObjects]?
+    /// Links of the source that would not be made, by relationship and cause; nil if there are none.
+    public var linksNotMade: [LinksNotMade]?
+    /// Ordered relationships of the source whose order would not be kept; nil if there are none.
+    public var ordersNotKept: [OrdersNotKept]?
     /// The number of destination objects that would be made, valid or not.
     public var objects = 0
     /// The number of objects that `--on-invalid reject` would leave out, including objects rejected because of others.
@@ -103,6 +107,7 @@ extension CheckReport {
     public func refusal(_ options: MigrationOptions) -> MigrationError? {
         do throws(MigrationError) {
             try LossRefusal.check(leftBehind, options)
+            try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
             try LossRefusal.check(made: objects, of: sourceObjects ?? 0, hasPolicies: ranPolicies, options)
             return nil
         } catch {
@@ -234,6 +239,8 @@ final class CheckCount {
         let missing = (counts.nilReferences ?? []).filter { $0.cause != .dangling && $0.cause != .rejected }
         report.nilReferences = missing.isEmpty ? nil : missing
         report.furtherObjects = counts.furtherObjects
+        report.linksNotMade = counts.linksNotMade
+        report.ordersNotKept = counts.ordersNotKept
     }
 
     private static func add(

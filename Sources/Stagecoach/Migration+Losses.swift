@@ -1,3 +1,4 @@
+import Diagnostics
 import Mapping
 
 extension Migration {
@@ -28,5 +29,19 @@ extension Migration {
             destination: destinationModel, detour: { isInferred ? self.detour?($0) : nil }
         ).add(to: &account)
         return account
+    }
+
+    /// Returns the links for which the destination has no room, as far as the source alone tells.
+    func linkShortages(_ prepared: Prepared) throws(MigrationError) -> [LinksNotMade] {
+        try LinkShortages(layout: prepared.layout, mappings: prepared.mappings).count(in: prepared.source)
+    }
+
+    /// Returns the ordered relationships whose order the migration does not keep, with the numbers of their lists.
+    ///
+    /// - Complexity: O(links of those relationships).
+    func ordersNotKept(_ prepared: Prepared) throws(MigrationError) -> [OrdersNotKept] {
+        try OrderLosses(
+            layout: prepared.layout, mappings: prepared.mappings, reads: prepared.left.reads, census: prepared.census
+        ).count(in: prepared.source)
     }
 }

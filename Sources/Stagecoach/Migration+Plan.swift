@@ -16,6 +16,10 @@ extension Migration {
         try checkHashes(prepared, appends: appends)
         var plan = prepared.plan
         plan.leftBehind = try leftBehind(prepared, counting: link?.expected == nil)
+        guard link?.expected == nil else { return plan }
+        let (links, orders) = (try linkShortages(prepared), try ordersNotKept(prepared))
+        plan.linksNotMade = links.isEmpty ? nil : links
+        plan.ordersNotKept = orders.isEmpty ? nil : orders
         return plan
     }
 

@@ -183,7 +183,10 @@ public final class Migration {
         let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)
         try checkHashes(prepared, appends: appends)
-        if options.onLoss == .refuse { try LossRefusal.check(leftBehind(prepared), options) }
+        if options.onLoss == .refuse {
+            try LossRefusal.check(leftBehind(prepared), options)
+            try LossRefusal.check(links: linkShortages(prepared), orders: ordersNotKept(prepared), options)
+        }
         try checkDestination(place, appends: appends, after: seen)
         // The interrupted run has already written its files, so the room for them is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }

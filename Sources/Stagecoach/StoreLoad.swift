@@ -63,6 +63,8 @@ struct StoreLoad {
         var loaded = LoadedStore()
         loaded.rejects = resumed?.turns.rejects
         for number in prepared.turns.indices { try load(number, &loaded) }
+        try previous.countUnmigrated(in: store.destination)
+        try countLosses(mayReject: loaded.rejects != nil)
         if case .publish = mode { try complete(&loaded) }
         return loaded
     }
@@ -212,9 +214,19 @@ struct StoreLoad {
 
     // MARK: - The end
 
+    /// Counts the links that were not made and the orders that are not kept.
+    private func countLosses(mayReject: Bool) throws {
+        let links = try LinkAccount(
+            run: run, archive: previous.archive, destination: store.destination, census: prepared.census,
+            mayReject: mayReject
+        ).linksNotMade()
+        run.tally.counts.linksNotMade = links.isEmpty ? nil : links
+        let orders = try migration.ordersNotKept(prepared)
+        run.tally.counts.ordersNotKept = orders.isEmpty ? nil : orders
+    }
+
     /// Completes the store once all mapping models have run.
     private func complete(_ loaded: inout LoadedStore) throws {
-        try previous.countUnmigrated(in: store.destination)
         let history = try HistoryPlan(
             source: prepared.source, layout: prepared.layout, schema: prepared.schema, mappings: prepared.mappings,
             models: prepared.turns.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys,

@@ -61,5 +61,5 @@ package struct SourceJoinSide: Sendable, Equatable {
 
 extension String {
     /// The text as an SQL identifier.
-    var quoted: String { SQLName.enclosed(self, in: "\"") }
+    package var quoted: String { SQLName.enclosed(self, in: "\"") }
 }

@@ -10,6 +10,25 @@ enum LossRefusal {
         throw error(left)
     }
 
+    /// Refuses links that are lost between migrated objects, and lost orders, if the options ask for it.
+    ///
+    /// - Throws: `migration.loss` (65) with the first lines and what to do.
+    static func check(
+        links: [LinksNotMade]?, orders: [OrdersNotKept]?, _ options: MigrationOptions
+    ) throws(MigrationError) {
+        guard options.onLoss == .refuse else { return }
+        let (links, orders) = ((links ?? []).filter(\.isLoss), (orders ?? []).filter(\.isLoss))
+        guard !links.isEmpty || !orders.isEmpty else { return }
+        let remedy = orders.lazy.compactMap(\.remedy).first
+        throw MigrationError(
+            "migration.loss", .data,
+            "The migration would leave data of the source behind: "
+                + (links.map(\.sentence) + orders.map(\.sentence)).shown,
+            remedy: (links.isEmpty
+                ? "" : "Give the relationship room for all links, or map them with a mapping model of your own; ")
+                + (remedy.map { $0 + "; " } ?? "") + "--on-loss warn migrates nevertheless")
+    }
+
     /// Returns the error for an account that names lost data.
     static func error(_ left: LeftBehind) -> MigrationError {
         let lines = left.lost.map(\.sentence).shown
@@ -47,6 +66,7 @@ extension MigrationPlan {
     /// - Throws: `migration.loss` (65).
     public func checkLosses(_ options: MigrationOptions) throws(MigrationError) {
         try LossRefusal.check(leftBehind, options)
+        try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
     }
 }
 

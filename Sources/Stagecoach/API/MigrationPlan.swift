@@ -31,6 +31,11 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var repairs: [Repair]?
     /// Data of the source that no entity mapping carries over; nil if there is none.
     public var leftBehind: LeftBehind?
+    /// Links for which the destination has no room, as far as a plan counts them: at least so many are not made; nil if none are
+    /// known.
+    public var linksNotMade: [LinksNotMade]?
+    /// Ordered relationships of the source whose order is not kept; nil if there are none.
+    public var ordersNotKept: [OrdersNotKept]?
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
     /// the model: taken over or left behind, with the reason. A sentence each; nil if there is nothing to say.
     public var layout: [String]?

@@ -89,7 +89,7 @@ final class ReferenceFates {
         return false
     }
 
-    private func fate(ofRowsOf entity: EntityDescription) -> ReferenceFate {
+    func fate(ofRowsOf entity: EntityDescription) -> ReferenceFate {
         let own = mappings.filter { $0.reads(entity) }
         guard !own.isEmpty else { return ReferenceFate(cause: .withoutMapping, name: entity.definition.name) }
         let making = own.filter { $0.destination != nil }

@@ -43,10 +43,21 @@ final class PolicyLoad: ModelStage, LoadSource {
             try checkTouched(touched, in: destination)
         }
         links = try relating.map { try KeyedLinks(stage: stage, relating: $0) }
+        modelRun.run.declared = DeclaredPairs(mappings: relating?.mappings ?? [], pairs: deferredPairs)
         defer { links = nil }
         return try LoadRun(
             stage: stage, units: stage.work.closingUnits, countsBeforeLoad: false, destination: destination
         ).run(self)
+    }
+
+    /// The relationships whose links no policy has seen.
+    private var deferredPairs: Set<PropertyReference> {
+        guard relating != nil else { return [] }
+        return runtime.objects.links.all.reduce(into: []) { pairs, store in
+            guard store.isDeferred else { return }
+            pairs.insert(store.first.reference)
+            if let second = store.second { pairs.insert(second.reference) }
+        }
     }
 
     // MARK: - Rows

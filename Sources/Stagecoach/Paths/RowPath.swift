@@ -55,6 +55,7 @@ struct RowPath: ModelStage {
         let highest = try LoadRun(
             stage: stage, units: stage.work.units, countsBeforeLoad: true, destination: destination
         ).run(RowLoad(stage: stage, keys: keys, links: links, destination: destination))
+        modelRun.run.declared = DeclaredPairs(mappings: mappings, pairs: nil)
         // Count again: the load has noted further keys, and a killed run may have saved the counts from before a load
         // without rejects.
         keys.account(for: mappings, in: modelRun.tally)

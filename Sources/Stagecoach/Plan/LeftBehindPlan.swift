@@ -49,10 +49,10 @@ struct LeftBehindPlan {
             gone[entity.index] = reads.named.contains(entity.index) ? .removed : .withoutMapping
         }
         addAttributes()
-        for entity in model.entities {
-            for definition in entity.definition.relationships.sorted(by: { $0.name < $1.name }) {
-                if let relationship = entity.relationship(named: definition.name) { add(relationship) }
-            }
+        for set in SourceLinkSet.all(in: schema) {
+            let owners = set.relationship.entity.withDescendants.filter(hasObjects)
+            let members = set.relationship.destination.withDescendants.filter(hasObjects)
+            add(set.relationship, set.opposite, set.links, owners.map(\.index), members.map(\.index))
         }
     }
 
@@ -101,55 +101,6 @@ struct LeftBehindPlan {
 
     // MARK: - Links
 
-    /// Adds the links of a relationship, if this is the side that names its pair.
-    private mutating func add(_ relationship: RelationshipDescription) {
-        let owners = relationship.entity.withDescendants.filter(hasObjects)
-        let members = relationship.destination.withDescendants.filter(hasObjects)
-        let opposite: [RelationshipDescription]
-        let place: CountedLinks.Place
-        switch schema.storage(of: relationship) {
-        case .none, .toManyByInverse: return
-        case .toOne(let table, let column, _, _):
-            if let inverse = relationship.inverseRelationship, !inverse.isToMany,
-                inverse.inverseRelationship == relationship, !inverse.isTransient
-            {
-                // Both columns of a one-to-one pair hold the same links.
-                guard relationship == inverse || relationship.isNamedBefore(inverse) else { return }
-                opposite = [inverse]
-            } else {
-                opposite = relationship.destination.root.withDescendants.flatMap(\.ownRelationships).filter {
-                    guard case .toManyByInverse(table, column, _, _) = schema.storage(of: $0) else { return false }
-                    return true
-                }
-            }
-            place = .owners(table: table, column: column)
-        case .toManyHidden(let table, let column, _):
-            opposite = []
-            place = .members(table: table, column: column)
-        case .join(let table, let side):
-            let sides = schema.joinTables[table].sides.map(\.relationship)
-            guard side == 0 || !isStored(sides[0], inJoin: table) || sides[0] == sides[1] else { return }
-            let other = sides[1 - side]
-            opposite = isStored(other, inJoin: table) ? [self.relationship(other)].compactMap { $0 } : []
-            place = .join(table, ownerSide: side)
-        }
-        let ends = CountedLinks(
-            place: place, owners: schema.tableIndex(of: relationship.entity),
-            members: schema.tableIndex(of: relationship.destination))
-        add(relationship, opposite, ends, owners.map(\.index), members.map(\.index))
-    }
-
-    private func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
-        model.entity(at: reference.entity).relationship(named: reference.name)
-    }
-
-    private func isStored(_ reference: PropertyReference, inJoin table: Int) -> Bool {
-        guard let relationship = relationship(reference),
-            case .join(table, _) = schema.storage(of: relationship)
-        else { return false }
-        return true
-    }
-
     private mutating func add(
         _ relationship: RelationshipDescription, _ opposite: [RelationshipDescription], _ ends: CountedLinks,
         _ owners: [Int], _ members: [Int]
@@ -192,36 +143,6 @@ struct LeftBehindPlan {
             }
         }
         items += byLine.map { Item(line: $0, isLink: true, count: .pairs(ends, $1)) }
-    }
-}
-
-/// A set of links and the place where it is stored.
-struct CountedLinks {
-    enum Place {
-        /// In a column of the owners' table.
-        case owners(table: Int, column: Int)
-        /// In a column of the members' table.
-        case members(table: Int, column: Int)
-        /// In a join table.
-        case join(Int, ownerSide: Int)
-    }
-
-    /// The entities of a link's two ends; nil for an object that does not exist.
-    struct Ends: Hashable {
-        let owner: Int?
-        let member: Int?
-    }
-
-    let place: Place
-    /// The tables of both ends.
-    let owners: Int
-    let members: Int
-}
-
-extension EntityDescription {
-    /// The relationships that the entity itself declares.
-    fileprivate var ownRelationships: [RelationshipDescription] {
-        definition.relationships.compactMap { relationship(named: $0.name) }
     }
 }
 

@@ -42,6 +42,7 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
+        notes += LinkLosses.notes(counts.linksNotMade, counts.ordersNotKept, beside: counts.nilReferences)
         if let changes = changedSources(counts) { notes.append(changes) }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }

@@ -37,10 +37,13 @@ struct DanglingReferences {
                 case .toManyByInverse, .toManyHidden, .none: continue
                 }
                 var line = Line(entity: entity.definition.name, property: read.name)
+                let isOwnInverse = LinkPlanner.mutualInverse(of: read) == read
                 try SourcePairs(run: run).forEach(mapping, own ?? existing, argument) { owner, member, _ in
-                    guard try !existing.contains(member), try own?.contains(owner) ?? true else { return }
+                    let (hasOwner, hasMember) = (try own?.contains(owner) ?? true, try existing.contains(member))
+                    // The join row of a relationship that is its own inverse belongs to both ends.
+                    guard hasOwner ? !hasMember : isOwnInverse && hasMember else { return }
                     line.count += 1
-                    if line.first.count < ViolationTally.samples { line.first.append(owner) }
+                    if line.first.count < ViolationTally.samples { line.first.append(hasOwner ? owner : member) }
                 }
                 if line.count > 0 { lines.append(line) }
             }

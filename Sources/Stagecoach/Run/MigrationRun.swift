@@ -1,5 +1,6 @@
 import CoreDataStore
 import Diagnostics
+import ManagedModel
 import SpillStorage
 
 /// One run: its inputs, which are fixed, what it counts, and the services that its stages use. The state of a single
@@ -10,6 +11,8 @@ final class MigrationRun {
     let services: RunServices
     /// The changes of source objects by policies; nil if there are none.
     var sourceChanges: SourceObjectChanges?
+    /// The pairs of relationships whose links the last load found by lookups alone; set by the load.
+    var declared = DeclaredPairs(mappings: [], pairs: [])
 
     init(_ inputs: RunInputs, progress: ProgressCounter, cancellation: CancellationFlag) {
         self.inputs = inputs
@@ -25,6 +28,18 @@ final class MigrationRun {
         let changes = sourceChanges ?? SourceObjectChanges(inputs)
         sourceChanges = changes
         try changes.code(with: &coder)
+    }
+}
+
+/// The pairs of relationships whose links a load found by the lookups of mappings alone, without user code.
+struct DeclaredPairs {
+    /// The mappings, those with a policy marked as related by keys.
+    let mappings: [PlannedMapping]
+    /// The relationships of the destination, both sides of each pair; nil: all.
+    let pairs: Set<PropertyReference>?
+
+    func contains(_ relationship: RelationshipDescription) -> Bool {
+        pairs?.contains(relationship.reference) ?? true
     }
 }
 

@@ -28,8 +28,11 @@ enum CheckWording {
     /// Returns a sentence for each rule that cannot be checked, for references that get no object, and for objects that a
     /// to-one relationship has no room for.
     static func notes(_ report: CheckReport) -> [String] {
-        (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
+        // References to rows that do not exist have a table of their own.
+        let links = report.linksNotMade?.filter { $0.cause != .dangling }
+        return (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
             + (report.furtherObjects ?? []).map(\.sentence)
+            + LinkLosses.notes(links, report.ordersNotKept, beside: report.nilReferences)
     }
 
     private static func section(_ title: String, _ found: [CheckReport.Line]) -> [String] {

@@ -41,7 +41,12 @@ struct JoinLinkSort {
                 }
             }
         }
-        guard !isReflexive else { return try sorter.finish() }
+        guard !isReflexive else {
+            for (mapping, planned) in LinkPlanner.lookups(of: first, among: mappings) {
+                try stream.countMissingOwners(mapping, planned)
+            }
+            return try sorter.finish()
+        }
         let isMirrored = JoinLinkSort.isMirror(first, second, among: mappings)
         for (mapping, planned) in LinkPlanner.lookups(of: second, among: mappings) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in

@@ -109,6 +109,34 @@ struct LinkStream {
         try further?.forEachLink(mapping, planned, counts: countsMissing, body)
     }
 
+    /// Counts the links of a relationship that is its own inverse whose owner finds no object: ``forEach`` shows links from the
+    /// owners that have one, and no other relationship shows them from the other end.
+    ///
+    /// - Complexity: one scan of the join table.
+    func countMissingOwners(_ mapping: PlannedMapping, _ planned: PlannedRelationship) throws {
+        guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] else {
+            return
+        }
+        let schema = run.inputs.destinationSchema
+        let candidates = keys.candidates(indices, table: argument.table, for: planned.relationship, in: schema)
+        let existing = keys.byTable[argument.table]
+        let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
+        let counted = CountedRelationship(planned.relationship)
+        var counts = ReferenceCounts()
+        let members = KeyLookup(own)
+        try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, _ in
+            guard let member = try members.destinationKey(of: memberSource) else { return }
+            for candidate in candidates where try candidate.keys.destinationKey(of: ownerSource) != nil { return }
+            if let existing, try !existing.contains(ownerSource) {
+                if !missing.isRepeat { counts.add(counted, .dangling, owner: member) }
+            } else {
+                try missing.note(
+                    ownerSource, inTable: argument.table, number: lookup, of: counted, owner: member, &counts)
+            }
+        }
+        run.tally.add(counts)
+    }
+
     /// Returns the mappings with which policies associated objects, each with the candidate of its own rows.
     private func makers(
         _ indices: [Int], _ candidates: [PlanKeys.Candidate]

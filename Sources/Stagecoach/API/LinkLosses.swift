@@ -1,0 +1,127 @@
+import Diagnostics
+
+/// Links of the source, by relationship and cause, that the destination does not have although something reads the relationship.
+///
+/// Every link of the source is in the destination, in one of these lines, or in a line of ``LeftBehind`` because nothing reads it.
+public struct LinksNotMade: Sendable, Codable, Equatable {
+    /// The reason why a link was not made.
+    public enum Cause: String, Sendable, Codable, CaseIterable {
+        /// One of its objects does not exist in the source.
+        case dangling
+        /// One of its objects was migrated to an entity that the relationship cannot hold.
+        case otherEntity
+        /// One of its objects was migrated by an entity mapping that the lookup does not search.
+        case otherMapping
+        /// The filter of an object's entity mapping left the object out.
+        case filtered
+        /// The policy of an object's entity mapping dropped the object.
+        case dropped
+        /// The filter or the policy of an object's entity mapping left the object out.
+        case filteredOrDropped
+        /// An object's entity mapping removes it.
+        case removed
+        /// An object's entity has no entity mapping.
+        case withoutMapping
+        /// One of its objects is of no entity of the source model.
+        case stray
+        /// One of its objects was deleted by a policy after it was made.
+        case deleted
+        /// One of its objects was rejected.
+        case rejected
+        /// The relationship has room for fewer links than the source has: another link took its place.
+        case taken
+        /// A policy or an expression over objects decided about the relationship.
+        case policy
+
+        /// True if both objects were migrated, and neither user code nor a rule decided about the link.
+        public var isLoss: Bool {
+            switch self {
+            case .taken, .otherEntity, .otherMapping: true
+            case .dangling, .filtered, .dropped, .filteredOrDropped, .removed, .withoutMapping, .stray, .deleted,
+                .rejected,
+                .policy:
+                false
+            }
+        }
+    }
+
+    /// The destination relationship, `Entity.relationship`, where it is declared.
+    public var relationship: String
+    /// The source relationship whose links they are, `Entity.relationship`, where it is declared.
+    public var source: String
+    /// The reason why the links were not made.
+    public var cause: Cause
+    /// The number of links. A pair of inverses is one link.
+    public var links: Int
+    /// The number of links that the source relationship has; nil if they were not counted one by one.
+    public var ofLinks: Int?
+    /// The first objects that lack a link, at most three: `Entity/p<key>` of the destination, or of the source where no
+    /// object was made.
+    public var objects: [String]
+    /// True if the loss is declared: ``MigrationOptions/allowedLosses``, or `losses` in the mapping model.
+    public var isMeant: Bool?
+
+    /// The most objects of a line.
+    static let mostObjects = 3
+
+    /// True if data is lost that nobody meant to lose.
+    public var isLoss: Bool { cause.isLoss && isMeant != true }
+
+    /// The line as a sentence without a full stop.
+    public var sentence: String {
+        let were = links == 1 ? "was" : "were"
+        let why =
+            switch cause {
+            case .taken: "another link took " + (links == 1 ? "its place" : "their places")
+            case .otherEntity: "an object is of an entity that the relationship cannot hold"
+            case .otherMapping: "the lookup does not ask the entity mapping that made the object"
+            case .dangling: "an object does not exist"
+            case .filtered: "a filter left an object out"
+            case .dropped: "a policy made nothing of an object"
+            case .filteredOrDropped: "a filter or a policy left an object out"
+            case .removed: "an entity mapping removes an object"
+            case .withoutMapping: "the entity of an object has no entity mapping"
+            case .stray: "an object is of no entity of the source model"
+            case .deleted: "a policy deleted an object"
+            case .rejected: "an object was rejected"
+            case .policy: "a policy decided so"
+            }
+        let more = links > objects.count ? ", …" : ""
+        let all = ofLinks.map { " of \($0.grouped)" } ?? ""
+        let first = objects.isEmpty ? "" : " (\(objects.joined(separator: ", "))\(more))"
+        return "\(relationship): \(links.counted("link"))\(all) \(were) not made: \(why)\(first)"
+    }
+
+    var order: (String, String, String) { (relationship, source, cause.rawValue) }
+}
+
+/// The order of the lists of one ordered relationship of the source, which the destination does not keep.
+public struct OrdersNotKept: Sendable, Codable, Equatable {
+    /// The source relationship, `Entity.relationship`, where it is declared.
+    public var relationship: String
+    /// The number of objects that have at least two members in it.
+    public var lists: Int
+    /// The way to keep the order, as a sentence without a full stop; nil if none is known.
+    public var remedy: String?
+    /// True if the loss is declared: ``MigrationOptions/allowedLosses``, or `losses` in the mapping model.
+    public var isMeant: Bool?
+
+    /// True if the order is lost and nobody meant to lose it.
+    public var isLoss: Bool { isMeant != true }
+
+    /// The line as a sentence without a full stop.
+    public var sentence: String { "\(relationship): the order of \(lists.counted("list")) stays behind" }
+}
+
+/// The sentences about lost links and orders.
+package enum LinkLosses {
+    /// Returns the notes for the user: lines that say the same as a reference that became nil are left out.
+    package static func notes(
+        _ links: [LinksNotMade]?, _ orders: [OrdersNotKept]?, beside references: [NilReferences]?
+    ) -> [String] {
+        let told = Set((references ?? []).map { "\($0.relationship) \($0.cause.rawValue)" })
+        let untold = (links ?? []).filter { !told.contains("\($0.relationship) \($0.cause.rawValue)") }
+        return untold.map(\.sentence)
+            + (orders ?? []).map { line in line.sentence + (line.remedy.map { ": \($0)" } ?? "") }
+    }
+}

@@ -1,0 +1,275 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The account of the source's links: each is in the destination, or counted with the cause why it is not.
+///
+/// It is taken when all rows are written, from the source's links, the associations and the links of the destination. So it holds
+/// for every path, and knows nothing of how links are found. A set of links is passed over where nothing can be missing but
+/// references that the lookups count themselves (``PlainLinks``).
+///
+/// Take a source link from a to b. The associations say which objects x became of a, and which objects y of b. Each pair (x, y)
+/// that a lookup relates is a *claim*. The claims are sorted and merged with the destination's links, so each claim is found there
+/// or not. The link is made if one of its claims is found.
+///
+/// Memory: three sorts and a batch.
+final class LinkAccount {
+    private let run: MigrationRun
+    private let archive: AssociationArchive
+    private let destination: DestinationStore
+    private let census: SourceCensus
+    /// True if objects may have been rejected.
+    private let mayReject: Bool
+    private let ends: LinkEndFates
+    private var lines: [LinksNotMade] = []
+    private var found: [ObjectReference] = []
+    private var claims: [Claim] = []
+
+    private var mappings: [PlannedMapping] { archive.mappings }
+    private var schema: StoreSchema { run.inputs.destinationSchema }
+    private var sourceSchema: StoreSchema { run.inputs.layout.schema }
+
+    /// - Parameters:
+    ///   - archive: the associations of all mapping models.
+    ///   - destination: the store with all its rows.
+    init(
+        run: MigrationRun, archive: AssociationArchive, destination: DestinationStore, census: SourceCensus,
+        mayReject: Bool
+    ) {
+        self.run = run
+        self.archive = archive
+        self.destination = destination
+        self.census = census
+        self.mayReject = mayReject
+        ends = LinkEndFates(run: run, archive: archive, destination: destination)
+    }
+
+    /// A pair of destination objects that a lookup relates for a link of the source.
+    private struct Claim: Hashable {
+        let column: HeldColumn
+        /// The key of the row that holds the link, or of side 0 of a join table; and the other key.
+        let holder: Int64
+        let other: Int64
+        /// The tables of the relationship's owner and of its member, each with its key.
+        let ends: [LinkEndFates.Row]
+    }
+
+    /// The place where the destination stores the links of a relationship.
+    private enum HeldColumn: Hashable {
+        case column(table: Int, Int)
+        case join(Int)
+    }
+
+    // MARK: - All sets
+
+    /// Returns the links that were not made, by relationship and cause. Links that nothing reads are none of these.
+    ///
+    /// - Complexity: O(n log n) in the links of the sets that are not plain.
+    func linksNotMade() throws -> [LinksNotMade] {
+        lines = []
+        for set in SourceLinkSet.all(in: sourceSchema) {
+            let readings = LinkReadings(set, among: mappings)
+            guard let naming = readings.naming else { continue }
+            if isPlain(readings, naming) {
+                addCounted(readings, naming)
+            } else {
+                try account(readings, naming)
+            }
+        }
+        lines.sort { $0.order < $1.order }
+        return lines
+    }
+
+    /// Tells whether the links need no comparison, because lookups have counted all that may be missing.
+    private func isPlain(_ readings: LinkReadings, _ naming: RelationshipDescription) -> Bool {
+        guard run.declared.contains(naming) else { return false }
+        let declared = run.declared.mappings
+        return PlainLinks(
+            readings: LinkReadings(readings.set, among: declared), mappings: declared, census: census,
+            counts: run.tally.counts, schema: schema
+        ).arePlain
+    }
+
+    /// Adds the references of plain links that found no object.
+    private func addCounted(_ readings: LinkReadings, _ naming: RelationshipDescription) {
+        let names = [naming.label] + [LinkPlanner.mutualInverse(of: naming)?.label].compactMap(\.self)
+        for line in run.tally.counts.nilReferences ?? [] where names.contains(line.relationship) {
+            guard let cause = LinksNotMade.Cause(rawValue: line.cause.rawValue) else { continue }
+            lines.append(
+                LinksNotMade(
+                    relationship: naming.label, source: readings.set.relationship.label, cause: cause,
+                    links: line.count,
+                    ofLinks: nil, objects: line.samples))
+        }
+    }
+
+    private func account(_ readings: LinkReadings, _ naming: RelationshipDescription) throws {
+        var total = 0
+        var sorters: [HeldColumn: RecordSorter] = [:]
+        var causes = CauseCounts(readings, naming: naming)
+        try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
+            total += 1
+            try collectClaims(readings, owner, member)
+            if claims.isEmpty {
+                if let cause = try ends.cause(readings, owner, member) {
+                    try causes.add(cause) { () throws(MigrationError) in
+                        try ends.isMissing(owner, table: readings.set.links.owners)
+                            ? sample(readings, owner, member, ofOwner: false) : sample(readings, owner, member)
+                    }
+                }
+                return
+            }
+            for claim in claims {
+                let sorter = sorters[claim.column] ?? run.services.sorter(width: 5)
+                sorters[claim.column] = sorter
+                try sorter.append(
+                    SortKey.encode(claim.holder), SortKey.encode(claim.other), SortKey.encode(owner),
+                    SortKey.encode(member), UInt64(claims.count))
+            }
+        }
+        let unmade = run.services.sorter(width: 3)
+        for (column, sorter) in sorters {
+            try forEachUnmade(try sorter.finish(), column) { record in
+                try unmade.append(record[2], record[3], record[4])
+            }
+        }
+        try forEachLost(try unmade.finish()) { owner, member in
+            try collectClaims(readings, owner, member)
+            let cause = try causeOfUnmade(readings)
+            try causes.add(cause) { () throws(MigrationError) in
+                try sample(readings, owner, member)
+            }
+        }
+        lines += causes.lines(ofLinks: total)
+    }
+
+    /// Collects the claims of a link: the pairs of objects of its ends that a lookup relates.
+    private func collectClaims(_ readings: LinkReadings, _ owner: Int64, _ member: Int64) throws(MigrationError) {
+        claims.removeAll(keepingCapacity: true)
+        let tables = readings.set.links
+        for reading in readings.readings {
+            let relationship = reading.planned.relationship
+            let (near, far) = reading.isForward ? (owner, member) : (member, owner)
+            let (nearTable, farTable) =
+                reading.isForward ? (tables.owners, tables.members) : (tables.members, tables.owners)
+            let owners = try objects(of: near, nearTable, by: reading.mapping.index, fitting: relationship.entity)
+            guard !owners.isEmpty else { continue }
+            for candidate in reading.candidates {
+                for object in try objects(of: far, farTable, by: candidate, fitting: relationship.destination) {
+                    for one in owners {
+                        guard let claim = claim(relationship, one, object), !claims.contains(claim) else { continue }
+                        claims.append(claim)
+                    }
+                }
+            }
+        }
+    }
+
+    private func objects(
+        of key: Int64, _ table: Int, by mapping: Int, fitting entity: EntityDescription
+    ) throws(MigrationError) -> [Int64] {
+        found.removeAll(keepingCapacity: true)
+        try archive.tables[mapping].destinations(ofKey: key, table: table, into: &found)
+        return found.compactMap {
+            schema.model.entity(at: Int($0.entity)).isKindOf(entity: entity) ? $0.key : nil
+        }
+    }
+
+    private func claim(_ relationship: RelationshipDescription, _ owner: Int64, _ member: Int64) -> Claim? {
+        let ends: [LinkEndFates.Row] = [
+            .init(table: schema.tableIndex(of: relationship.entity), key: owner),
+            .init(table: schema.tableIndex(of: relationship.destination), key: member),
+        ]
+        let column: HeldColumn
+        var isHeldByOwner = true
+        switch schema.storage(of: relationship) {
+        case .none: return nil
+        case .toOne(let table, let index, _, _): column = .column(table: table, index)
+        case .toManyByInverse(let table, let index, _, _), .toManyHidden(let table, let index, _):
+            (column, isHeldByOwner) = (.column(table: table, index), false)
+        case .join(let table, let side): (column, isHeldByOwner) = (.join(table), side == 0)
+        }
+        return Claim(
+            column: column, holder: isHeldByOwner ? owner : member, other: isHeldByOwner ? member : owner, ends: ends)
+    }
+
+    /// Shows the claims that the destination does not have.
+    private func forEachUnmade(
+        _ sorted: SortedRecords, _ column: HeldColumn, _ body: (UnsafePointer<UInt64>) throws -> Void
+    ) throws {
+        let statement = try destination.connection.prepare(sql(column))
+        var isAtEnd = try !statement.step()
+        try withRecords(5) { record, _ in
+            while try sorted.next(into: record) {
+                let wanted = (SortKey.decode(record[0]), SortKey.decode(record[1]))
+                while !isAtEnd, (statement.integer(0), statement.integer(1)) < wanted {
+                    isAtEnd = try !statement.step()
+                }
+                if isAtEnd || (statement.integer(0), statement.integer(1)) != wanted { try body(record) }
+            }
+        }
+    }
+
+    /// Returns the query for the links of a column or join table, in ascending order of the keys.
+    private func sql(_ column: HeldColumn) -> String {
+        switch column {
+        case .column(let table, let index):
+            let held = SQLName.quoted(schema.tables[table].columns[index].name)
+            return "SELECT Z_PK, \(held) FROM \(SQLName.quoted(schema.tables[table].name)) WHERE \(held) IS NOT NULL "
+                + "ORDER BY Z_PK"
+        case .join(let table):
+            let sides = schema.joinTables[table].sides.map { SQLName.quoted($0.column) }
+            return "SELECT \(sides[0]), \(sides[1]) FROM \(SQLName.quoted(schema.joinTables[table].name)) "
+                + "ORDER BY \(sides[0]), \(sides[1])"
+        }
+    }
+
+    /// Shows the links of which no claim is in the destination. The records are owner, member, and the number of the link's claims.
+    private func forEachLost(_ sorted: SortedRecords, _ body: (Int64, Int64) throws -> Void) throws {
+        try withRecords(3) { record, last in
+            var count: UInt64 = 0
+            while try sorted.next(into: record) {
+                if count == 0 || record[0] != last[0] || record[1] != last[1] { count = 0 }
+                count += 1
+                last.update(from: record, count: 3)
+                if count == record[2] { try body(SortKey.decode(record[0]), SortKey.decode(record[1])) }
+            }
+        }
+    }
+
+    /// Returns the cause for a link whose claims, in ``claims``, are all missing in the destination.
+    private func causeOfUnmade(_ readings: LinkReadings) throws -> LinksNotMade.Cause {
+        if mayReject || archive.hasDeletions {
+            // An object that was made may be gone again.
+            let areThere = try claims.contains { try $0.ends.allSatisfy(ends.hasRow) }
+            if !areThere { return archive.hasDeletions ? .deleted : .rejected }
+        }
+        if readings.hasUserCode { return .policy }
+        let hasCode = mappings.contains { $0.mayBeAssociatedByHand || $0.hasDynamicRelationships }
+        return hasCode && !readings.losesLinks ? .policy : .taken
+    }
+
+    // MARK: - Names of objects
+
+    /// Returns the id of the object that lacks a link: that of the destination, or of the source where none was made.
+    ///
+    /// - Parameter ofOwner: true to name the owner, false to name the member; nil: the one that has the naming relationship.
+    private func sample(
+        _ readings: LinkReadings, _ owner: Int64, _ member: Int64, ofOwner: Bool? = nil
+    ) throws(MigrationError) -> String {
+        let namesOwner = ofOwner ?? readings.isNamedByOwners
+        let (key, table) =
+            namesOwner
+            ? (owner, readings.set.links.owners) : (member, readings.set.links.members)
+        for mapping in mappings where mapping.destination != nil {
+            guard let naming = readings.naming else { continue }
+            let entity = namesOwner == readings.isNamedByOwners ? naming.entity : naming.destination
+            guard let made = try objects(of: key, table, by: mapping.index, fitting: entity).first else { continue }
+            return "\(entity.definition.name)/p\(made)"
+        }
+        let relationship = readings.set.relationship
+        let entity = namesOwner ? relationship.entity : relationship.destination
+        return "\(entity.definition.name)/p\(key)"
+    }
+}

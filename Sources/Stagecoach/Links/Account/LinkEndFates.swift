@@ -1,0 +1,123 @@
+import CoreDataStore
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The causes why a link of the source has no claim: one of its ends has no object, or none that a lookup finds.
+///
+/// Memory: two statements for each pair of tables.
+final class LinkEndFates {
+    private let run: MigrationRun
+    private let archive: AssociationArchive
+    private let destination: DestinationStore
+    private let fates: ReferenceFates
+    private var rows: [Int: Statement] = [:]
+    private var made: [Int: Statement] = [:]
+    private var found: [ObjectReference] = []
+
+    init(run: MigrationRun, archive: AssociationArchive, destination: DestinationStore) {
+        self.run = run
+        self.archive = archive
+        self.destination = destination
+        fates = ReferenceFates(
+            run: run, mappings: archive.mappings, makers: .associations(archive.tables),
+            hasDeletions: { [archive] in archive.hasDeletions })
+    }
+
+    /// Returns the cause; nil if nothing reads the link, which is then left behind as a whole.
+    func cause(
+        _ readings: LinkReadings, _ owner: Int64, _ member: Int64
+    ) throws(MigrationError) -> LinksNotMade.Cause? {
+        let tables = readings.set.links
+        let first = try entity(of: owner, table: tables.owners)
+        let second = try entity(of: member, table: tables.members)
+        let isRead =
+            (first.entity.map { readings.reads($0, asOwner: true) } ?? false)
+            || (second.entity.map { readings.reads($0, asOwner: false) } ?? false)
+        guard isRead else { return first.exists && second.exists ? nil : .dangling }
+        guard first.exists, second.exists else { return .dangling }
+        guard let near = first.entity, let far = second.entity else { return .stray }
+        if let cause = try causeOfMissing(owner, table: tables.owners, near) { return cause }
+        if let cause = try causeOfMissing(member, table: tables.members, far) { return cause }
+        for reading in readings.readings where reading.mapping.reads(reading.isForward ? near : far) {
+            let (key, table) = reading.isForward ? (member, tables.members) : (owner, tables.owners)
+            if try objects(of: key, table: table).contains(where: {
+                schema.model.entity(at: Int($0.entity)).isKindOf(entity: reading.planned.relationship.destination)
+            }) {
+                return .otherMapping
+            }
+        }
+        return .otherEntity
+    }
+
+    private var schema: StoreSchema { run.inputs.destinationSchema }
+
+    /// Returns the cause why a source object has no destination object; nil if it has one.
+    private func causeOfMissing(
+        _ key: Int64, table: Int, _ entity: EntityDescription
+    ) throws(MigrationError) -> LinksNotMade.Cause? {
+        guard try objects(of: key, table: table).isEmpty else { return nil }
+        return LinksNotMade.Cause(rawValue: fates.fate(ofRowsOf: entity).cause.rawValue) ?? .dropped
+    }
+
+    private func objects(of key: Int64, table: Int) throws(MigrationError) -> [ObjectReference] {
+        found.removeAll(keepingCapacity: true)
+        for associations in archive.tables {
+            try associations.destinations(ofKey: key, table: table, into: &found)
+        }
+        return found
+    }
+
+    /// Tells whether a row of the source exists, and returns its entity; nil if the model has none for it.
+    private func entity(
+        of key: Int64, table: Int
+    ) throws(MigrationError) -> (exists: Bool, entity: EntityDescription?) {
+        let layout = run.inputs.layout
+        let statement: Statement
+        if let known = rows[table] {
+            statement = known
+        } else {
+            let source = layout.tables[table]
+            statement = try run.inputs.source.query(
+                "SELECT \(source.columns[EntityTable.entityColumn].quoted) FROM \(source.name.quoted) WHERE \"Z_PK\" = ?1"
+            )
+            rows[table] = statement
+        }
+        statement.bind(key, at: 1)
+        defer { statement.reset() }
+        guard try run.inputs.source.stepping(statement) else { return (false, nil) }
+        let entities = layout.schema.tables[table].entities
+        // Real rows of a single entity may have a wrong number.
+        let index =
+            entities.count == 1
+            ? entities[0]
+            : layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: statement.integer(0)))
+        return (true, index.map(layout.schema.model.entity(at:)))
+    }
+
+    /// Tells whether the source lacks a row.
+    func isMissing(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
+        try !entity(of: key, table: table).exists
+    }
+
+    /// A row of the destination.
+    struct Row: Hashable {
+        let table: Int
+        let key: Int64
+    }
+
+    /// Tells whether the destination has a row.
+    func hasRow(_ row: Row) throws(MigrationError) -> Bool {
+        let statement: Statement
+        if let known = made[row.table] {
+            statement = known
+        } else {
+            statement = try destination.connection.prepare(
+                "SELECT 1 FROM \(SQLName.quoted(schema.tables[row.table].name)) WHERE Z_PK = ?1")
+            made[row.table] = statement
+        }
+        statement.bind(row.key, at: 1)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+}
