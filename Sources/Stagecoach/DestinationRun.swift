@@ -135,6 +135,7 @@ final class DestinationRun {
             try rejectFile?.finish()
             run.services.begin(.publish)
             let left = try migration.leftBehind(prepared)
+            try LossRefusal.check(links: loaded.linksNotMade, orders: loaded.ordersNotKept, options)
             let bytes = try check(oneSided)
             progress.complete(bytes: bytes)
             if let error = migration.cancellation.error { throw error }
@@ -179,7 +180,6 @@ final class DestinationRun {
         try LossRefusal.check(
             made: tally.counts.made, of: prepared.census.total,
             hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
-        try LossRefusal.check(links: tally.counts.linksNotMade, orders: tally.counts.ordersNotKept, options)
         try prepared.source.checkUnchanged()
         tally.counts.mappings.removeFirst(known.count)
         // A mapping may have a negative count if a later call deleted objects of an earlier one: that is no created object.
@@ -208,7 +208,8 @@ final class DestinationRun {
             mirroring: MirroredSource.note(
                 prepared.source, tables: prepared.mirroringTables, isAppended: existing != nil),
             repairs: plan.repairs ?? [], unmapped: plan.unmapped, layout: (plan.layout ?? []) + loaded.missing,
-            unknownHashes: appends ? [] : migration.unknownHashes(prepared))
+            unknownHashes: appends ? [] : migration.unknownHashes(prepared), links: loaded.linksNotMade,
+            orders: loaded.ordersNotKept)
         return MigrationReport(
             source: migration.sourcePath, destination: migration.destinationPath,
             mappingModels: migration.mappingModels.count, isAppended: appends, counts: run.tally.counts,
@@ -217,7 +218,9 @@ final class DestinationRun {
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
             spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: notes + plan.unevaluated, unmapped: plan.unmapped.isEmpty ? nil : plan.unmapped,
-            repairs: plan.repairs, leftBehind: left, sourceObjects: prepared.census.total)
+            repairs: plan.repairs, leftBehind: left,
+            linksNotMade: loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade,
+            ordersNotKept: loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept, sourceObjects: prepared.census.total)
     }
 
     /// Puts the files of external data and the store at their final paths.

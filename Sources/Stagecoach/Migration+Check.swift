@@ -170,12 +170,14 @@ extension Migration {
         count.report.repairs = prepared.plan.repairs
         count.report.unevaluated = prepared.plan.unevaluated.isEmpty ? nil : prepared.plan.unevaluated
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
-        _ = try StoreLoad(
+        let loaded = try StoreLoad(
             self, prepared, PreviousModels(run, archive: archive, existing: existing), external, existing: existing,
             area: area, checkpoints: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
         ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)
+        count.report.linksNotMade = loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade
+        count.report.ordersNotKept = loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept
         try prepared.source.checkUnchanged()
         progress.begin(.done)
         count.add(run.tally.counts)
@@ -239,8 +241,6 @@ final class CheckCount {
         let missing = (counts.nilReferences ?? []).filter { $0.cause != .dangling && $0.cause != .rejected }
         report.nilReferences = missing.isEmpty ? nil : missing
         report.furtherObjects = counts.furtherObjects
-        report.linksNotMade = counts.linksNotMade
-        report.ordersNotKept = counts.ordersNotKept
     }
 
     private static func add(

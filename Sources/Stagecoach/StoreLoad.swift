@@ -64,7 +64,7 @@ struct StoreLoad {
         loaded.rejects = resumed?.turns.rejects
         for number in prepared.turns.indices { try load(number, &loaded) }
         try previous.countUnmigrated(in: store.destination)
-        try countLosses(mayReject: loaded.rejects != nil)
+        try countLosses(&loaded)
         if case .publish = mode { try complete(&loaded) }
         return loaded
     }
@@ -215,14 +215,12 @@ struct StoreLoad {
     // MARK: - The end
 
     /// Counts the links that were not made and the orders that are not kept.
-    private func countLosses(mayReject: Bool) throws {
-        let links = try LinkAccount(
+    private func countLosses(_ loaded: inout LoadedStore) throws {
+        loaded.linksNotMade = try LinkAccount(
             run: run, archive: previous.archive, destination: store.destination, census: prepared.census,
-            mayReject: mayReject
+            mayReject: loaded.rejects != nil
         ).linksNotMade()
-        run.tally.counts.linksNotMade = links.isEmpty ? nil : links
-        let orders = try migration.ordersNotKept(prepared)
-        run.tally.counts.ordersNotKept = orders.isEmpty ? nil : orders
+        loaded.ordersNotKept = try migration.ordersNotKept(prepared)
     }
 
     /// Completes the store once all mapping models have run.
@@ -255,6 +253,9 @@ struct LoadedStore {
     var historyNote: String?
     /// The rejected objects; nil if the first invalid object would have ended the run.
     var rejects: RejectReport?
+    /// Links that were not made, and orders that are not kept.
+    var linksNotMade: [LinksNotMade] = []
+    var ordersNotKept: [OrdersNotKept] = []
     /// A sentence for each object of the schema that could not be made.
     var missing: [String] = []
 

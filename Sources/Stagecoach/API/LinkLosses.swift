@@ -113,6 +113,13 @@ public struct OrdersNotKept: Sendable, Codable, Equatable {
     public var sentence: String { "\(relationship): the order of \(lists.counted("list")) stays behind" }
 }
 
+extension MigrationReport {
+    /// The number of links between migrated objects that are lost and were not meant to be lost.
+    package var lostLinks: Int { (linksNotMade ?? []).reduce(0) { $0 + ($1.isLoss ? $1.links : 0) } }
+    /// The number of lists whose order is lost and was not meant to be lost.
+    package var lostOrders: Int { (ordersNotKept ?? []).reduce(0) { $0 + ($1.isLoss ? $1.lists : 0) } }
+}
+
 /// The sentences about lost links and orders.
 package enum LinkLosses {
     /// Returns the notes for the user: lines that say the same as a reference that became nil are left out.

@@ -67,11 +67,6 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var furtherObjects: [FurtherObjects]?
     /// Links of one-to-one pairs that only one side has in the source; nil if there are none.
     public var oneSidedLinks: [OneSidedLinks]?
-    /// Links of the source that were not made although something reads their relationship, by relationship and cause; nil if there
-    /// are none. Those of ``nilReferences`` are among them, a pair of inverses counted once.
-    public var linksNotMade: [LinksNotMade]?
-    /// Ordered relationships of the source whose order is not kept; nil if there are none.
-    public var ordersNotKept: [OrdersNotKept]?
     /// Source objects that policies changed and did not delete; nil if there are none. The source itself is never written.
     public var changedSources: Int?
     /// Source objects that policies deleted, with those that delete rules led to; nil if there are none.

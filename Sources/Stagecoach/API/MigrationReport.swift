@@ -51,6 +51,11 @@ public struct MigrationReport: Sendable, Codable {
     public var repairs: [MigrationPlan.Repair]?
     /// Data of the source that no entity mapping carried over; nil if there is none. For a chain: of all steps.
     public var leftBehind: LeftBehind?
+    /// Links of the source that were not made although something reads their relationship, by relationship and cause; nil if there
+    /// are none. A pair of inverses counts once. For a chain: of all steps.
+    public var linksNotMade: [LinksNotMade]?
+    /// Ordered relationships of the source whose order is not kept; nil if there are none. For a chain: of all steps.
+    public var ordersNotKept: [OrdersNotKept]?
     /// The number of objects in the source, over all entities. For a chain: in the chain's source.
     public var sourceObjects: Int?
     /// The reports of the steps of a chain, in order; nil if there was one step. The other figures are then those of

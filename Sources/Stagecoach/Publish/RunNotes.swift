@@ -9,7 +9,8 @@ enum RunNotes {
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
-        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = []
+        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [], links: [LinksNotMade] = [],
+        orders: [OrdersNotKept] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         notes += renumbered(tables, schema, appends: existing != nil, options)
@@ -42,7 +43,7 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
-        notes += LinkLosses.notes(counts.linksNotMade, counts.ordersNotKept, beside: counts.nilReferences)
+        notes += LinkLosses.notes(links, orders, beside: counts.nilReferences)
         if let changes = changedSources(counts) { notes.append(changes) }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }

@@ -282,6 +282,7 @@ public final class ChainedMigration {
         var place = sourcePath
         var link = ChainPosition()
         var left: [(label: String, left: LeftBehind?)] = []
+        var (links, orders): ([LinksNotMade], [OrdersNotKept]) = ([], [])
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
@@ -298,6 +299,9 @@ public final class ChainedMigration {
             report.source = sourcePath
             left.append((run.label, report.leftBehind))
             report.leftBehind = LeftBehind.joined(left)
+            links += report.linksNotMade ?? []
+            orders += report.ordersNotKept ?? []
+            (report.linksNotMade, report.ordersNotKept) = (links.isEmpty ? nil : links, orders.isEmpty ? nil : orders)
             let isLast = index == runs.count - 1
             if isLast || report.fails(options[index]) { return (report, run.destination.label) }
             let next = "\(folder.path)/step-\(index + 1).sqlite"
@@ -411,6 +415,10 @@ public final class ChainedMigration {
         whole.repairs = reports.first?.repairs
         whole.sourceObjects = reports[0].sourceObjects
         whole.leftBehind = LeftBehind.joined(zip(runs, reports).map { ($0.label, $1.leftBehind) })
+        let links = reports.flatMap { $0.linksNotMade ?? [] }
+        whole.linksNotMade = links.isEmpty ? nil : links
+        let orders = reports.flatMap { $0.ordersNotKept ?? [] }
+        whole.ordersNotKept = orders.isEmpty ? nil : orders
         let unmapped = reports.flatMap { $0.unmapped ?? [] }
         whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in report.notes.map { "\(run.label): \($0)" } }

@@ -84,8 +84,12 @@ extension BatchResult {
     /// Records the losses of a migration.
     fileprivate mutating func note(_ report: MigrationReport) {
         nilReferences = report.nilReferences
-        guard let left = report.leftBehind, !left.isAllowed else { return }
-        (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
+        let links = report.lostLinks
+        guard let left = report.leftBehind, !left.isAllowed else {
+            if links > 0 { leftOutLinks = links }
+            return
+        }
+        (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, (left.links ?? 0) + links)
     }
 
     /// Records an error. An error that may not recur is postponed; any other is a failure.

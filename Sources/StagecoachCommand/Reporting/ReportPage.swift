@@ -23,6 +23,7 @@ struct ReportPage {
             facts(&body)
             counts(&body)
             leftBehind(&body)
+            linksNotMade(&body)
             rejects(&body)
             warnings(&body)
             PlanSection(account).write(&body)
@@ -57,6 +58,8 @@ struct ReportPage {
     private var losses: String? {
         guard let report = account.report else { return nil }
         var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
+        if report.lostLinks > 0 { parts.append("\(Figures.count(report.lostLinks, "link")) not made") }
+        if report.lostOrders > 0 { parts.append("the order of \(Figures.count(report.lostOrders, "list")) not kept") }
         if let rejects = report.rejects, rejects.objects > 0 {
             parts.append("\(Figures.count(rejects.objects, "object")) rejected")
         }
@@ -112,7 +115,11 @@ struct ReportPage {
             for (amount, noun) in zip(amounts, ["object", "value", "link"]) where amount > 0 {
                 outcome.append((Figures.count(amount), noun + (amount == 1 ? "" : "s") + " left out"))
             }
-            if left?.isEmpty ?? true { outcome.append(("0", "objects, values and links left out")) }
+            if report.lostLinks > 0 {
+                outcome.append((Figures.count(report.lostLinks), report.lostLinks == 1 ? "link not made" : "links not made"))
+            }
+            if report.lostOrders > 0 { outcome.append((Figures.count(report.lostOrders), "orders not kept")) }
+            if left?.isEmpty ?? true, report.lostLinks + report.lostOrders == 0 { outcome.append(("0", "objects, values and links left out")) }
             outcome.append((Figures.count(rejects), rejects == 1 ? "object rejected" : "objects rejected"))
             outcome.append((Figures.count(warnings), warnings == 1 ? "warning" : "warnings"))
             body.figures(outcome)
@@ -220,6 +227,28 @@ struct ReportPage {
         body.table(
             LossWording.title(left), id: "left-behind", header: LossWording.header, rows: LossWording.cells(left),
             most: Self.listedLosses)
+    }
+
+    private func linksNotMade(_ body: inout Markup) {
+        let links = (account.report?.linksNotMade ?? []).map { line in
+            [
+                line.relationship, Figures.count(line.links), line.ofLinks.map(Figures.count) ?? "–", line.cause.rawValue,
+                line.objects.joined(separator: ", "),
+            ]
+        }
+        if !links.isEmpty {
+            body.table(
+                "Links that were not made", id: "links-not-made",
+                header: ["relationship", "#links", "#of", "cause", "first objects"], rows: links)
+        }
+        let orders = (account.report?.ordersNotKept ?? []).map { line in
+            [line.relationship, Figures.count(line.lists), line.remedy ?? ""]
+        }
+        if !orders.isEmpty {
+            body.table(
+                "Orders that are not kept", id: "orders-not-kept", header: ["relationship", "#lists", "to keep it"],
+                rows: orders)
+        }
     }
 
     private func rejects(_ body: inout Markup) {

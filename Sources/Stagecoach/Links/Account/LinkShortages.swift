@@ -5,7 +5,8 @@ import ManagedModel
 /// The links for which the destination has no room, counted in the source before anything is made.
 ///
 /// A relationship of the destination may have room for one partner where the source has many. Of the links of an object beyond the
-/// first, none can be made, whoever decides. Filters and rules may leave objects out, so the count is one of the source as it is.
+/// first, none can be made, whoever decides. Where filters or the entities of the objects decide too, nothing is counted: these
+/// links are counted when they are made.
 struct LinkShortages {
     let layout: StoreLayout
     let mappings: [PlannedMapping]
@@ -18,11 +19,13 @@ struct LinkShortages {
         var lines: [LinksNotMade] = []
         for set in SourceLinkSet.all(in: layout.schema) {
             let readings = LinkReadings(set, among: mappings)
-            // Code and filters decide for themselves: they are counted when the links are made.
-            guard let naming = readings.naming, readings.losesLinks, !readings.hasUserCode,
-                readings.readings.allSatisfy({ $0.mapping.filter == nil })
-            else { continue }
+            guard let naming = readings.naming, readings.losesLinks, !readings.hasUserCode, isWhole(readings) else {
+                continue
+            }
             let (table, owner, member) = columns(of: set)
+            let (owners, members) = (
+                layout.tables[set.links.owners].name.quoted, layout.tables[set.links.members].name.quoted
+            )
             let room = readings.readings.map { readings.room(of: $0) }
             var least = 0
             var total = 0
@@ -31,7 +34,8 @@ struct LinkShortages {
             ] where isFull {
                 let statement = try source.query(
                     "SELECT count(*), count(DISTINCT \(column)) FROM \(table) "
-                        + "WHERE \(owner) IS NOT NULL AND \(member) IS NOT NULL")
+                        + "WHERE \(owner) IN (SELECT Z_PK FROM \(owners)) AND \(member) IN (SELECT Z_PK FROM \(members))"
+                )
                 guard try source.stepping(statement) else { continue }
                 total = Int(clamping: statement.integer(0))
                 least = max(least, total - Int(clamping: statement.integer(1)))
@@ -43,6 +47,25 @@ struct LinkShortages {
                     ofLinks: total, objects: []))
         }
         return lines.sorted { $0.order < $1.order }
+    }
+
+    /// Tells whether the objects at both ends all come along, to entities that the relationships can hold.
+    private func isWhole(_ readings: LinkReadings) -> Bool {
+        let set = readings.set
+        for (entity, isOwner) in [(set.relationship.entity, true), (set.relationship.destination, false)] {
+            for entity in entity.withDescendants {
+                let making = mappings.filter { $0.reads(entity) && $0.destination != nil }
+                guard making.count == 1, making[0].filter == nil, let made = making[0].destination else { return false }
+                let fits = readings.readings.allSatisfy { reading in
+                    let end =
+                        reading.isForward == isOwner
+                        ? reading.planned.relationship.entity : reading.planned.relationship.destination
+                    return made.isKindOf(entity: end)
+                }
+                guard fits else { return false }
+            }
+        }
+        return true
     }
 
     /// Returns the table of a set's links, and the columns of owners and members.

@@ -5,7 +5,7 @@ import ManagedModel
 ///
 /// Each object at both ends became one object, by a mapping whose lookup reads the set into one pair of relationships that nothing
 /// else fills, that finds all those objects and has room for all links; and no user code came near. The load then writes a link
-/// for each reference that finds its object.
+/// for each reference that finds its object, and the lookups count the others.
 struct PlainLinks {
     let readings: LinkReadings
     let mappings: [PlannedMapping]
@@ -18,24 +18,27 @@ struct PlainLinks {
             isOnePair(naming)
         else { return false }
         let set = readings.set
+        // The two columns of a one-to-one pair may disagree, and then hold more links than the pair has room for.
+        if !set.relationship.isToMany, set.opposite.first?.isToMany == false {
+            return CopiedPair(naming, among: mappings)?.isKept ?? false
+        }
         guard let owners = makers(of: set.relationship.entity), let members = makers(of: set.relationship.destination)
         else { return false }
         let forward = owners.allSatisfy { reads($0, forward: true, finding: members) }
         let backward = members.allSatisfy { reads($0, forward: false, finding: owners) }
+        // References to rows that do not exist are seen by lookups of the other end only.
+        switch set.links.place {
+        case .owners where !forward, .members: return false
+        case .join where !forward || !backward: return false
+        case .owners, .join: break
+        }
         switch schema.storage(of: naming) {
         case .none, .toManyByInverse: return false
-        case .join: return forward || backward
-        case .toManyHidden: return readings.isNamedByOwners && forward
+        case .join: return true
+        case .toManyHidden: return readings.isNamedByOwners
         case .toOne:
-            guard let inverse = LinkPlanner.mutualInverse(of: naming) else {
-                return readings.isNamedByOwners && forward
-            }
-            if !inverse.isToMany { return CopiedPair(naming, among: mappings)?.isKept ?? false }
-            let (own, other) = readings.isNamedByOwners ? (forward, backward) : (backward, forward)
-            if own { return true }
-            // The other side decides only if no mapping of this one gives it a value.
-            let gives = LinkPlanner.owners(of: naming, among: mappings).contains { $0.planned.value != nil }
-            return !gives && other
+            guard let inverse = LinkPlanner.mutualInverse(of: naming) else { return readings.isNamedByOwners }
+            return inverse.isToMany && (readings.isNamedByOwners || backward)
         }
     }
 
