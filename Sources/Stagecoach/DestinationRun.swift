@@ -220,7 +220,8 @@ final class DestinationRun {
             notes: notes + plan.unevaluated, unmapped: plan.unmapped.isEmpty ? nil : plan.unmapped,
             repairs: plan.repairs, leftBehind: left,
             linksNotMade: loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade,
-            ordersNotKept: loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept, sourceObjects: prepared.census.total)
+            ordersNotKept: loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept,
+            sourceObjects: prepared.census.total)
     }
 
     /// Puts the files of external data and the store at their final paths.

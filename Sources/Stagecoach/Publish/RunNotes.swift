@@ -9,7 +9,8 @@ enum RunNotes {
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
-        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [], links: [LinksNotMade] = [],
+        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [],
+        links: [LinksNotMade] = [],
         orders: [OrdersNotKept] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)

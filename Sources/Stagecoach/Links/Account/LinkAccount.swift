@@ -13,7 +13,7 @@ import SpillStorage
 /// that a lookup relates is a *claim*. The claims are sorted and merged with the destination's links, so each claim is found there
 /// or not. The link is made if one of its claims is found.
 ///
-/// Memory: three sorts and a batch.
+/// Memory: a sort for each relationship that carries the set, another for the links, and a batch.
 final class LinkAccount {
     private let run: MigrationRun
     private let archive: AssociationArchive
@@ -24,7 +24,13 @@ final class LinkAccount {
     private let ends: LinkEndFates
     private var lines: [LinksNotMade] = []
     private var found: [ObjectReference] = []
+    /// The forms of the set at work, and the places of their links.
+    private var forms: [Form] = []
+    private var places: [HeldColumn] = []
+    /// The claims of the last link, and buffers for the keys of its ends.
     private var claims: [Claim] = []
+    private var near: [Int64] = []
+    private var far: [Int64] = []
 
     private var mappings: [PlannedMapping] { archive.mappings }
     private var schema: StoreSchema { run.inputs.destinationSchema }
@@ -46,13 +52,20 @@ final class LinkAccount {
     }
 
     /// A pair of destination objects that a lookup relates for a link of the source.
-    private struct Claim: Hashable {
-        let column: HeldColumn
+    private struct Claim: Equatable {
+        /// The place in ``places`` where the link would be.
+        let place: Int
         /// The key of the row that holds the link, or of side 0 of a join table; and the other key.
         let holder: Int64
         let other: Int64
-        /// The tables of the relationship's owner and of its member, each with its key.
-        let ends: [LinkEndFates.Row]
+    }
+
+    /// The way a reading's links are stored.
+    private struct Form {
+        let reading: LinkReadings.Reading
+        /// The place in ``places``.
+        let place: Int
+        let isHeldByOwner: Bool
     }
 
     /// The place where the destination stores the links of a relationship.
@@ -106,7 +119,8 @@ final class LinkAccount {
 
     private func account(_ readings: LinkReadings, _ naming: RelationshipDescription) throws {
         var total = 0
-        var sorters: [HeldColumn: RecordSorter] = [:]
+        begin(readings)
+        let sorters = places.map { _ in run.services.sorter(width: 5) }
         var causes = CauseCounts(readings, naming: naming)
         try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
             total += 1
@@ -121,15 +135,13 @@ final class LinkAccount {
                 return
             }
             for claim in claims {
-                let sorter = sorters[claim.column] ?? run.services.sorter(width: 5)
-                sorters[claim.column] = sorter
-                try sorter.append(
+                try sorters[claim.place].append(
                     SortKey.encode(claim.holder), SortKey.encode(claim.other), SortKey.encode(owner),
                     SortKey.encode(member), UInt64(claims.count))
             }
         }
         let unmade = run.services.sorter(width: 3)
-        for (column, sorter) in sorters {
+        for (column, sorter) in zip(places, sorters) {
             try forEachUnmade(try sorter.finish(), column) { record in
                 try unmade.append(record[2], record[3], record[4])
             }
@@ -144,54 +156,59 @@ final class LinkAccount {
         lines += causes.lines(ofLinks: total)
     }
 
+    private func begin(_ readings: LinkReadings) {
+        (forms, places) = ([], [])
+        for reading in readings.readings {
+            let held: HeldColumn
+            var isHeldByOwner = true
+            switch schema.storage(of: reading.planned.relationship) {
+            case .none: continue
+            case .toOne(let table, let column, _, _): held = .column(table: table, column)
+            case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+                (held, isHeldByOwner) = (.column(table: table, column), false)
+            case .join(let table, let side): (held, isHeldByOwner) = (.join(table), side == 0)
+            }
+            let place = places.firstIndex(of: held) ?? places.count
+            if place == places.count { places.append(held) }
+            forms.append(Form(reading: reading, place: place, isHeldByOwner: isHeldByOwner))
+        }
+    }
+
     /// Collects the claims of a link: the pairs of objects of its ends that a lookup relates.
     private func collectClaims(_ readings: LinkReadings, _ owner: Int64, _ member: Int64) throws(MigrationError) {
         claims.removeAll(keepingCapacity: true)
         let tables = readings.set.links
-        for reading in readings.readings {
-            let relationship = reading.planned.relationship
-            let (near, far) = reading.isForward ? (owner, member) : (member, owner)
-            let (nearTable, farTable) =
+        for form in forms {
+            let (reading, relationship) = (form.reading, form.reading.planned.relationship)
+            let (own, other) = reading.isForward ? (owner, member) : (member, owner)
+            let (ownTable, otherTable) =
                 reading.isForward ? (tables.owners, tables.members) : (tables.members, tables.owners)
-            let owners = try objects(of: near, nearTable, by: reading.mapping.index, fitting: relationship.entity)
-            guard !owners.isEmpty else { continue }
+            near.removeAll(keepingCapacity: true)
+            try collectObjects(of: own, ownTable, by: reading.mapping.index, fitting: relationship.entity, into: &near)
+            guard !near.isEmpty else { continue }
+            far.removeAll(keepingCapacity: true)
             for candidate in reading.candidates {
-                for object in try objects(of: far, farTable, by: candidate, fitting: relationship.destination) {
-                    for one in owners {
-                        guard let claim = claim(relationship, one, object), !claims.contains(claim) else { continue }
-                        claims.append(claim)
-                    }
+                try collectObjects(of: other, otherTable, by: candidate, fitting: relationship.destination, into: &far)
+            }
+            for one in near {
+                for object in far {
+                    let claim = Claim(
+                        place: form.place, holder: form.isHeldByOwner ? one : object,
+                        other: form.isHeldByOwner ? object : one)
+                    if !claims.contains(claim) { claims.append(claim) }
                 }
             }
         }
     }
 
-    private func objects(
-        of key: Int64, _ table: Int, by mapping: Int, fitting entity: EntityDescription
-    ) throws(MigrationError) -> [Int64] {
+    private func collectObjects(
+        of key: Int64, _ table: Int, by mapping: Int, fitting entity: EntityDescription, into keys: inout [Int64]
+    ) throws(MigrationError) {
         found.removeAll(keepingCapacity: true)
         try archive.tables[mapping].destinations(ofKey: key, table: table, into: &found)
-        return found.compactMap {
-            schema.model.entity(at: Int($0.entity)).isKindOf(entity: entity) ? $0.key : nil
+        for object in found where schema.model.entity(at: Int(object.entity)).isKindOf(entity: entity) {
+            keys.append(object.key)
         }
-    }
-
-    private func claim(_ relationship: RelationshipDescription, _ owner: Int64, _ member: Int64) -> Claim? {
-        let ends: [LinkEndFates.Row] = [
-            .init(table: schema.tableIndex(of: relationship.entity), key: owner),
-            .init(table: schema.tableIndex(of: relationship.destination), key: member),
-        ]
-        let column: HeldColumn
-        var isHeldByOwner = true
-        switch schema.storage(of: relationship) {
-        case .none: return nil
-        case .toOne(let table, let index, _, _): column = .column(table: table, index)
-        case .toManyByInverse(let table, let index, _, _), .toManyHidden(let table, let index, _):
-            (column, isHeldByOwner) = (.column(table: table, index), false)
-        case .join(let table, let side): (column, isHeldByOwner) = (.join(table), side == 0)
-        }
-        return Claim(
-            column: column, holder: isHeldByOwner ? owner : member, other: isHeldByOwner ? member : owner, ends: ends)
     }
 
     /// Shows the claims that the destination does not have.
@@ -242,7 +259,19 @@ final class LinkAccount {
     private func causeOfUnmade(_ readings: LinkReadings) throws -> LinksNotMade.Cause {
         if mayReject || archive.hasDeletions {
             // An object that was made may be gone again.
-            let areThere = try claims.contains { try $0.ends.allSatisfy(ends.hasRow) }
+            let areThere = try forms.contains { form in
+                let relationship = form.reading.planned.relationship
+                let tables = (
+                    schema.tableIndex(of: relationship.entity), schema.tableIndex(of: relationship.destination)
+                )
+                return try claims.contains { claim in
+                    guard claim.place == form.place else { return false }
+                    let (owner, member) =
+                        form.isHeldByOwner ? (claim.holder, claim.other) : (claim.other, claim.holder)
+                    return try ends.hasRow(.init(table: tables.0, key: owner))
+                        && ends.hasRow(.init(table: tables.1, key: member))
+                }
+            }
             if !areThere { return archive.hasDeletions ? .deleted : .rejected }
         }
         if readings.hasUserCode { return .policy }
@@ -265,7 +294,9 @@ final class LinkAccount {
         for mapping in mappings where mapping.destination != nil {
             guard let naming = readings.naming else { continue }
             let entity = namesOwner == readings.isNamedByOwners ? naming.entity : naming.destination
-            guard let made = try objects(of: key, table, by: mapping.index, fitting: entity).first else { continue }
+            near.removeAll(keepingCapacity: true)
+            try collectObjects(of: key, table, by: mapping.index, fitting: entity, into: &near)
+            guard let made = near.first else { continue }
             return "\(entity.definition.name)/p\(made)"
         }
         let relationship = readings.set.relationship

@@ -101,7 +101,7 @@ final class LinkEndFates {
     }
 
     /// A row of the destination.
-    struct Row: Hashable {
+    struct Row {
         let table: Int
         let key: Int64
     }

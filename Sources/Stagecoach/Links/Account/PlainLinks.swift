@@ -3,9 +3,9 @@ import ManagedModel
 
 /// The sets of links of which nothing can be missing in the destination but references that the lookups count themselves.
 ///
-/// Each object at both ends became one object, by a mapping whose lookup reads the set into one pair of relationships that nothing
-/// else fills, that finds all those objects and has room for all links; and no user code came near. The load then writes a link
-/// for each reference that finds its object, and the lookups count the others.
+/// Each object at one end was migrated by a mapping whose lookup reads the set and finds an object for each at the other end. The
+/// lookups fill one pair of relationships that nothing else fills and that has room for all links; and no user code came near. The
+/// load then writes a link for each reference that finds its object, and the lookups count the others.
 struct PlainLinks {
     let readings: LinkReadings
     let mappings: [PlannedMapping]
@@ -22,10 +22,8 @@ struct PlainLinks {
         if !set.relationship.isToMany, set.opposite.first?.isToMany == false {
             return CopiedPair(naming, among: mappings)?.isKept ?? false
         }
-        guard let owners = makers(of: set.relationship.entity), let members = makers(of: set.relationship.destination)
-        else { return false }
-        let forward = owners.allSatisfy { reads($0, forward: true, finding: members) }
-        let backward = members.allSatisfy { reads($0, forward: false, finding: owners) }
+        let forward = isReadWhole(set.relationship.entity, forward: true, finding: set.relationship.destination)
+        let backward = isReadWhole(set.relationship.destination, forward: false, finding: set.relationship.entity)
         // References to rows that do not exist are seen by lookups of the other end only.
         switch set.links.place {
         case .owners where !forward, .members: return false
@@ -52,28 +50,31 @@ struct PlainLinks {
         return lookups == readings.readings.count
     }
 
-    /// Returns the mappings of an entity's objects and those of its subentities, if each object became one by one mapping; else nil.
-    private func makers(of entity: EntityDescription) -> [PlannedMapping]? {
-        var makers: [PlannedMapping] = []
-        for entity in entity.withDescendants where census.count(of: entity) > 0 {
-            let reading = mappings.filter { $0.reads(entity) && $0.destination != nil }
-            guard reading.count == 1, !reading[0].mayBeAssociatedByHand || reading[0].isRelatedByKeys,
-                counts.mappings.indices.contains(reading[0].index)
-            else { return nil }
-            let line = counts.mappings[reading[0].index]
-            guard line.migrated == line.sourceObjects else { return nil }
-            makers.append(reading[0])
+    /// Tells whether each object of an entity and its subentities has a lookup that reads its links and finds all objects at the
+    /// other end.
+    private func isReadWhole(_ entity: EntityDescription, forward: Bool, finding other: EntityDescription) -> Bool {
+        entity.withDescendants.allSatisfy { entity in
+            guard census.count(of: entity) > 0 else { return true }
+            let own = readings.readings.filter { $0.isForward == forward && $0.mapping.reads(entity) }
+            return !own.isEmpty && own.allSatisfy { isWhole($0.mapping) && findsAll(of: other, $0) }
         }
-        return makers
     }
 
-    private func reads(_ mapping: PlannedMapping, forward: Bool, finding others: [PlannedMapping]) -> Bool {
-        readings.readings.contains { reading in
-            guard reading.mapping === mapping, reading.isForward == forward else { return false }
-            return others.allSatisfy { other in
-                reading.candidates.contains(other.index)
-                    && other.destination?.isKindOf(entity: reading.planned.relationship.destination) == true
-            }
+    private func findsAll(of entity: EntityDescription, _ reading: LinkReadings.Reading) -> Bool {
+        entity.withDescendants.allSatisfy { entity in
+            census.count(of: entity) == 0
+                || mappings.contains { mapping in
+                    reading.candidates.contains(mapping.index) && mapping.reads(entity) && isWhole(mapping)
+                        && mapping.destination?.isKindOf(entity: reading.planned.relationship.destination) == true
+                }
         }
+    }
+
+    /// Tells whether a mapping made one object of each of its source objects, and no user code gave it others.
+    private func isWhole(_ mapping: PlannedMapping) -> Bool {
+        guard !mapping.mayBeAssociatedByHand || mapping.isRelatedByKeys, counts.mappings.indices.contains(mapping.index)
+        else { return false }
+        let line = counts.mappings[mapping.index]
+        return line.migrated == line.sourceObjects
     }
 }
