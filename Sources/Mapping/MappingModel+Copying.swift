@@ -16,6 +16,8 @@ extension MappingModel: NSCopying {
         path = other.path
         rulesOfTheSource = other.rulesOfTheSource
         rulesPlace = other.rulesPlace
+        losses = other.losses
+        isInferred = other.isInferred
         sourceVersionName = other.sourceVersionName
         destinationVersionName = other.destinationVersionName
     }
@@ -41,6 +43,9 @@ extension EntityMapping: NSCopying {
         copy.sourceExpressionPlace = sourceExpressionPlace
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo
+        copy.droppedProperties = droppedProperties
+        copy.sourceOnlyAttributes = sourceOnlyAttributes
+        copy.sourceOnlyRelationships = sourceOnlyRelationships
         copy.statesVersionHashes = statesVersionHashes
         copy.convertedFrom = convertedFrom
         copy.hasOpenSource = hasOpenSource

@@ -22,12 +22,17 @@ public final class MappingModel: NSObject {
     /// ``RulesOfTheSource/error``, as Core Data's migration manager validates the objects made by a mapping model. The key in
     /// JSON is `rulesOfTheSource`. ``MigrationOptions/strictValidation`` makes such values errors in any case.
     public var rulesOfTheSource = RulesOfTheSource.error
+    /// The data of the source that is meant to stay behind: `Entity.property` for values or links, `Entity` for objects that
+    /// become nothing. Names count for subentities too. The key in JSON is `losses`.
+    public var losses: [String] = []
     /// The version that the mapping model leads from, by its name in the bundle of versions; nil if it states none.
     public var sourceVersionName: String?
     /// The version that the mapping model leads to, by its name in the bundle of versions; nil if it states none.
     public var destinationVersionName: String?
     /// The file that the mapping model was read from.
     package var path: String?
+    /// True if inference or composition made it, so that it says nothing about what its user means.
+    package var isInferred = false
     /// The place of `rulesOfTheSource` in the file, or the place for it.
     package var rulesPlace: RulesPlace?
 
@@ -129,6 +134,11 @@ public final class EntityMapping: NSObject {
         set { givenUserInfo = newValue }
     }
     private var givenUserInfo: [AnyHashable: Any]?
+    /// The source properties that the file leaves without a successor by `null`: values and links that are meant to stay behind.
+    package var droppedProperties: Set<String> = []
+    /// The attributes and relationships among them that the destination entity does not have.
+    var sourceOnlyAttributes: Set<String> = []
+    var sourceOnlyRelationships: Set<String> = []
     /// True if the version hashes are those of the file (a compiled mapping model), not computed from the models.
     package var statesVersionHashes = false
     /// The form from which the mapping was read without its models. Only the models know all properties and the parts that the

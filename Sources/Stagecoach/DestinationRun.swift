@@ -128,12 +128,15 @@ final class DestinationRun {
         let oneSided = try OneSidedLinkCount.lines(
             in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
         do {
+            let gaps = try migration.passesNoFilter(prepared, run)
+            try LossRefusal.check(gaps, options)
             let loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
                 previousStepIDs: try migration.previousStepIDs(), mode: .publish(rejectFile)
             ).load()
             try rejectFile?.finish()
             run.services.begin(.publish)
+            run.tally.counts.passesNoFilter = gaps
             let left = try migration.leftBehind(prepared)
             try LossRefusal.check(links: loaded.linksNotMade, orders: loaded.ordersNotKept, options)
             let bytes = try check(oneSided)

@@ -82,6 +82,8 @@ public struct CheckReport: Sendable, Codable {
     /// Data of the source that no entity mapping would carry over; nil if there is none. For a chain: the data of the
     /// steps that were checked.
     public var leftBehind: LeftBehind?
+    /// Source objects that pass no filter of their entity's several entity mappings; nil if there are none.
+    public var passesNoFilter: [PassesNoFilter]?
     /// The number of objects in the source, over all entities.
     public var sourceObjects: Int?
     /// True if policies ran during the check.
@@ -108,6 +110,7 @@ extension CheckReport {
         do throws(MigrationError) {
             try LossRefusal.check(leftBehind, options)
             try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
+            try LossRefusal.check(passesNoFilter, options)
             try LossRefusal.check(made: objects, of: sourceObjects ?? 0, hasPolicies: ranPolicies, options)
             return nil
         } catch {
@@ -178,6 +181,7 @@ extension Migration {
         count.report.leftBehind = try leftBehind(prepared)
         count.report.linksNotMade = loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade
         count.report.ordersNotKept = loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept
+        count.report.passesNoFilter = try passesNoFilter(prepared, run)
         try prepared.source.checkUnchanged()
         progress.begin(.done)
         count.add(run.tally.counts)

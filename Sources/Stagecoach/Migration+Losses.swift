@@ -2,6 +2,21 @@ import Diagnostics
 import Mapping
 
 extension Migration {
+    /// Returns the source objects that pass no filter of their entity's several entity mappings; nil if there are none.
+    ///
+    /// - Parameter run: the run, which can evaluate more filters than a plan; nil before one.
+    /// - Complexity: one pass over the rows of the entities that several filters divide.
+    func passesNoFilter(_ prepared: Prepared, _ run: MigrationRun? = nil) throws -> [PassesNoFilter]? {
+        let count = FilterGapCount(
+            source: prepared.source, layout: prepared.layout, mappings: prepared.mappings, meant: prepared.left.meant,
+            batchBytes: prepared.budget.batch)
+        var gaps = try count.count(run) { if let error = cancellation.error { throw error } }
+        if options.onLoss == .allow {
+            for index in gaps?.indices ?? 0..<0 { gaps?[index].isAllowed = true }
+        }
+        return gaps
+    }
+
     /// Returns an account of the data that the migration leaves behind. Values that readers have not counted on their
     /// way are counted here.
     ///

@@ -16,6 +16,7 @@ extension Migration {
         try checkHashes(prepared, appends: appends)
         var plan = prepared.plan
         plan.leftBehind = try leftBehind(prepared, counting: link?.expected == nil)
+        if link?.expected == nil { plan.passesNoFilter = try passesNoFilter(prepared) }
         guard link?.expected == nil else { return plan }
         let (links, orders) = (try linkShortages(prepared), try ordersNotKept(prepared))
         plan.linksNotMade = links.isEmpty ? nil : links

@@ -54,6 +54,9 @@ public final class Migration {
     /// Returns the label of the step that leaves a line's data behind; nil unless several steps of a chain run as this
     /// migration.
     var losingStep: ((LeftBehind.Line) -> String?)?
+    /// Tells whether a step leaves data behind that is meant to stay; nil unless several steps of a chain run as this
+    /// migration.
+    var meantInSteps: ((_ entity: EntityDescription, _ property: String?) -> Bool)?
     /// The migration's place in a chain of versions; nil if it is not part of a chain.
     var link: ChainPosition?
 
@@ -186,6 +189,7 @@ public final class Migration {
         if options.onLoss == .refuse {
             try LossRefusal.check(leftBehind(prepared), options)
             try LossRefusal.check(links: linkShortages(prepared), orders: ordersNotKept(prepared), options)
+            try LossRefusal.check(passesNoFilter(prepared), options)
         }
         try checkDestination(place, appends: appends, after: seen)
         // The interrupted run has already written its files, so the room for them is not needed again.

@@ -47,6 +47,7 @@ struct Preparation {
     }
 
     func prepare() throws -> Migration.Prepared {
+        try options.checkAllowedLosses(in: [migration.sourceModel])
         ProcessMemory.returnFreedBlocks()
         OpenFiles.raiseLimit()
         let memory = measureMemory()
@@ -93,8 +94,17 @@ struct Preparation {
         return Migration.Prepared(
             limit: memory.limit, budget: budget, source: source.store, layout: source.layout, schema: source.schema,
             turns: planned.turns, mappings: planned.mappings, census: source.census,
-            left: LeftBehindPlan(mappings: planned.mappings, layout: source.layout, census: source.census),
+            left: LeftBehindPlan(
+                mappings: planned.mappings, layout: source.layout, census: source.census, meant: meantLosses),
             carriedIndexes: carriedIndexes, carried: carried, plan: plan, mirroringTables: source.mirroringTables)
+    }
+
+    /// The data that is meant to stay behind.
+    private var meantLosses: MeantLosses {
+        var meant = MeantLosses(
+            models: migration.mappingModels, allowed: options.allowedLosses, source: migration.sourceModel)
+        meant.ofSteps = migration.meantInSteps
+        return meant
     }
 
     // MARK: - Memory

@@ -160,11 +160,18 @@ struct CommandHelpTests {
                                             and why to a new file, a line of JSON each.
                       --max-rejects N       With --on-invalid reject: fail if more objects are
                                             rejected. Left out: no limit.
-                      --on-loss CHOICE      Data of SOURCE that no entity mapping reads: warn
+                      --on-loss CHOICE      Data of SOURCE that no entity mapping reads and that
+                                            is not meant to stay behind (--allow-loss): warn
                                             (the default: it is named and counted; a migration
                                             that would make no object at all is refused), refuse
                                             (exit code 65, before anything is written), or
                                             allow.
+                      --allow-loss NAME     Data of SOURCE that may stay behind: Entity.property
+                                            (values or links), or Entity (objects that become
+                                            nothing), subentities included. It is named as left
+                                            out on purpose, and --on-loss refuse guards the
+                                            rest. May be given several times. "losses" in a JSON
+                                            mapping model says the same.
                       --strict-validation   Fail on values that break a rule that the source
                                             model had too.
                       --repair              Read a missing table of a damaged store as empty,

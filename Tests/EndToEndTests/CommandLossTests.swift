@@ -109,4 +109,71 @@ struct CommandLossTests {
         #expect(again.output.contains("skipped") && again.output.contains("1 store, 40 values left out"))
         #expect(try CommandBinary.run(["merge-reports", results]).output.contains("1 store, 40 values left out"))
     }
+
+    @Test("What --allow-loss names is left out on purpose, in an option and in a manifest")
+    func meant() throws {
+        let fixture = try Fixture()
+        for command in ["plan", "check", "migrate"] {
+            let page = fixture.folder.file("\(command).html")
+            let reports = command == "plan" ? [] : ["--report", page]
+            let done = try CommandBinary.run(
+                [
+                    command, fixture.store, fixture.folder.file("new.sqlite"), "--from", fixture.old, "--to",
+                    fixture.model,
+                ]
+                    + ["--on-loss", "refuse", "--allow-loss", "Author.name"] + reports)
+            #expect(done.code == 0, "\(done.messages)")
+            #expect(done.output.contains("Left out on purpose: Author.name (40 values)"))
+            #expect(!done.output.contains("Left behind"))
+            guard command != "plan" else { continue }
+            let text = try String(contentsOfFile: page, encoding: .utf8)
+            #expect(text.contains(#"<div class="verdict good">"#) && text.contains(#"id="left-on-purpose""#))
+        }
+        let wrong = try fixture.run("plan", "--allow-loss", "Author.nam")
+        #expect(wrong.code == 78 && wrong.messages.contains("Did you mean 'name'?"))
+        let manifest = fixture.folder.file("stores.jsonl")
+        let line = #"{"source": "\#(fixture.store)", "destination": "many.sqlite", "allowLoss": ["Author.name"]}"#
+        try line.write(toFile: manifest, atomically: false, encoding: .utf8)
+        let batch = try CommandBinary.run([
+            "batch", manifest, "--from", fixture.old, "--to", fixture.model, "--on-loss", "refuse",
+        ])
+        #expect(batch.code == 0, "\(batch.output)")
+    }
+
+    @Test(
+        "Objects that pass no filter: plan, check, migrate, page and JSON", arguments: [nil, "--allow-loss", "losses"])
+    func passesNoFilter(declared: String?) throws {
+        let fixture = try Fixture()
+        let file = fixture.folder.file("map.json")
+        func mapping(_ name: String, _ filter: String) -> String {
+            #"{"name": "\#(name)", "sourceEntity": "Author", "destinationEntity": "Author", "sourceFilter": "\#(filter)","#
+                + #" "attributes": {"fullName": "$source.name"}}"#
+        }
+        let losses = declared == "losses" ? #" "losses": ["Author"],"# : ""
+        let parts = [mapping("A", "name < 'name 3'"), mapping("B", "name >= 'name 3'")].joined(separator: ", ")
+        try #"{"formatVersion": 2,\#(losses) "entityMappings": [\#(parts)]}"#
+            .write(toFile: file, atomically: false, encoding: .utf8)
+        let allowed = declared == "--allow-loss" ? ["--allow-loss", "Author"] : []
+        let sentence =
+            "10 Author pass no filter and become nothing\(declared == nil ? "" : ", on purpose") "
+            + "(Author/p5, Author/p10, Author/p15, Author/p20, Author/p25, …)"
+        for command in ["plan", "check", "migrate"] {
+            func run(_ more: [String]) throws -> CommandBinary.Outcome {
+                try CommandBinary.run(
+                    [command, fixture.store, fixture.folder.file("new.sqlite"), "--from", fixture.old]
+                        + ["--to", fixture.model, "--mapping", file] + allowed + more)
+            }
+            let refused = try run(["--on-loss", "refuse"] + (command == "migrate" ? ["--dry-run"] : []))
+            #expect(refused.code == (declared == nil ? 65 : 0))
+            #expect((refused.output + refused.messages).contains(sentence))
+            #expect(!FileManager.default.fileExists(atPath: fixture.folder.file("new.sqlite")))
+            let page = fixture.folder.file("\(command).html")
+            let done = try run(command == "plan" ? [] : ["--report", page])
+            #expect(done.code == 0 && done.output.contains(sentence))
+            guard command != "plan" else { continue }
+            let text = try String(contentsOfFile: page, encoding: .utf8)
+            #expect(text.contains(#"<div class="verdict \#(declared == nil ? "warn" : "good")">"#))
+            #expect(text.contains(#"id="passes-no-filter""#))
+        }
+    }
 }

@@ -348,4 +348,40 @@ struct JSONMappingTests {
             #expect(error.context.line != nil && error.context.path == "shop.json")
         }
     }
+
+    @Test("Losses and the null of a property that only the source has are kept")
+    func losses() throws {
+        let text = #"""
+            {"formatVersion": 2, "losses": ["Trade.temperature", "Old"], "entityMappings": [
+             {"sourceEntity": "Account", "destinationEntity": "Account", "relationships": {"trades": null, "transactions": null}},
+             {"sourceEntity": "Trade", "destinationEntity": "Transaction", "attributes": {"amount": null, "kind": null,
+              "totalCost": "1.0"}}]}
+            """#
+        let model = try JSONModels.read(text)
+        #expect(model.losses == ["Trade.temperature", "Old"])
+        #expect(model.entityMappings.map(\.droppedProperties) == [["trades"], ["amount", "kind"]])
+        #expect(model.entityMappings[1].attributeMapping(named: "amount") == nil)
+        let written = try model.json()
+        let again = try JSONModels.read(written)
+        #expect(try again.json() == written && again.losses == model.losses)
+        #expect(again.entityMappings.map(\.droppedProperties) == model.entityMappings.map(\.droppedProperties))
+    }
+
+    @Test(
+        "A loss that the source does not have",
+        arguments: [
+            (
+                "Trade.amuont", "The source entity Trade has no property amuont that could stay behind",
+                "Did you mean 'amount'?"
+            ),
+            ("Trad", "The source model has no entity Trad whose data could stay behind", "Did you mean 'Trade'?"),
+        ])
+    func unknownLoss(name: String, message: String, remedy: String) throws {
+        let error = try #require(throws: MigrationError.self) {
+            try JSONModels.read(
+                "{\"formatVersion\": 2,\n \"losses\": [\"Old\", \"\(name)\"], \"entityMappings\": []}")
+        }
+        #expect(error.message == message && error.remedy == remedy && error.category == .configuration)
+        #expect((error.context.path, error.context.line, error.context.column) == ("shop.json", 2, 20))
+    }
 }

@@ -101,6 +101,7 @@ package struct MappingComposition {
 
     private func result() throws(Obstacle) -> MappingModel {
         let model = MappingModel()
+        model.isInferred = true
         // Both must accept broken rules. Otherwise the messages name the stricter one.
         let strict = [first.model, second.model].first { $0.rulesOfTheSource == .error }
         model.rulesOfTheSource = strict == nil ? .warn : .error

@@ -91,6 +91,7 @@ extension MappingModel {
         let model = MappingModel()
         model.entityMappings = entityMappings
         model.rulesOfTheSource = .warn
+        model.isInferred = true
         return model
     }
 

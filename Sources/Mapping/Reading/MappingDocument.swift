@@ -6,11 +6,11 @@ import struct Foundation.Data
 /// The JSON text of a mapping model, with the common parts of all ways of reading it: keys, types and places.
 struct MappingDocument {
     /// The version that is written; this and all earlier ones are read. Version 2 has more keys than 1 (`rulesOfTheSource`,
-    /// `from`, `to`, `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a program
-    /// for version 1 would refuse as unknown.
+    /// `from`, `to`, `losses`, `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a
+    /// program for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
-    static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "entityMappings"]
+    static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "losses", "entityMappings"]
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
@@ -132,6 +132,8 @@ extension MappingDocument {
         let rulesLine: Int?
         let from: String?
         let to: String?
+        /// The names of data that is meant to stay behind, each with its place.
+        let losses: [(name: String, place: TextPosition)]
         let entityMappings: [JSONNode]
     }
 
@@ -185,6 +187,19 @@ extension MappingDocument {
         return Head(
             formatVersion: number, rules: rules ?? .error,
             rulesLine: (members["rulesOfTheSource"] ?? version).keyPosition.line, from: from, to: to,
-            entityMappings: elements)
+            losses: try losses(members["losses"]), entityMappings: elements)
+    }
+
+    private func losses(_ member: JSONMember?) throws(MigrationError) -> [(name: String, place: TextPosition)] {
+        guard let member else { return [] }
+        guard case .array(let elements) = member.value.value else {
+            throw wrongType(of: member.value, what: "\"losses\"", expected: "an array of names")
+        }
+        return try elements.map { node throws(MigrationError) in
+            guard case .string(let name) = node.value else {
+                throw wrongType(of: node, what: "a loss", expected: "a name, \"Entity\" or \"Entity.property\"")
+            }
+            return (name, node.position)
+        }
     }
 }

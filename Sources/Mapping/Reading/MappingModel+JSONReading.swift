@@ -61,6 +61,11 @@ private struct MappingModelReader {
         model.rulesOfTheSource = head.rules
         model.rulesPlace = RulesPlace(path: document.path, line: head.rulesLine)
         (model.sourceVersionName, model.destinationVersionName) = (head.from, head.to)
+        model.losses = head.losses.map(\.name)
+        for loss in head.losses {
+            guard let problem = models.flatMap({ LossName(loss.name).problem(in: $0.source) }) else { continue }
+            throw document.failure(problem.code, problem.message, at: loss.place, remedy: problem.remedy)
+        }
         var leavesUnlisted: [Bool] = []
         for node in head.entityMappings {
             let members = try document.members(
@@ -179,6 +184,19 @@ private struct MappingModelReader {
         var listed: [PropertyMapping] = []
         for entry in try document.object(member) {
             let context = MigrationError.Context(property: entry.key, entityMapping: mapping.name)
+            if let models, drops(entry, of: mapping, isRelationship: isRelationship) {
+                mapping.droppedProperties.insert(entry.key)
+                let problem = mapping.problem(
+                    ofProperty: entry.key, isRelationship: isRelationship, destination: models.destination)
+                if problem != nil {
+                    if isRelationship {
+                        mapping.sourceOnlyRelationships.insert(entry.key)
+                    } else {
+                        mapping.sourceOnlyAttributes.insert(entry.key)
+                    }
+                    continue
+                }
+            }
             // A converted mapping is completed like its form, with the tolerance of that form.
             if let models, mapping.convertedFrom == nil,
                 let problem = mapping.problem(
@@ -194,6 +212,23 @@ private struct MappingModelReader {
             }
         }
         return listed.sortedByName
+    }
+
+    /// Tells whether an entry is the `null` of a source property, which need not exist in the destination.
+    private func drops(_ entry: JSONMember, of mapping: EntityMapping, isRelationship: Bool) -> Bool {
+        guard mapping.convertedFrom == nil,
+            let source = mapping.sourceEntityName.flatMap({ models?.source.entity(named: $0) })
+        else { return false }
+        var value = entry.value.value
+        if case .object(let members) = value {
+            guard !members.contains(where: { $0.key == "unmappable" }),
+                let expression = members.first(where: { $0.key == "expression" })
+            else { return false }
+            value = expression.value.value
+        }
+        guard case .null = value else { return false }
+        if isRelationship { return source.relationship(named: entry.key) != nil }
+        return source.attribute(named: entry.key) != nil || source.composite(named: entry.key) != nil
     }
 
     /// Reads a property: its expression, `null`, or an object with the expression and a `userInfo`. Without an expression, the
@@ -294,6 +329,12 @@ private struct MappingModelReader {
             if let entry, entry.openValue == nil {
                 entry.isAutomatic = property.isReproduced(by: entry.valueExpression)
                 if entry.unmapped != nil { entry.unmapped = property.unmapped ?? entry.unmapped }
+                // The null of a renamed property leaves the values of its counterpart behind.
+                if entry.valueExpression == nil, entry.unmapped == nil,
+                    case .mapped(_, let counterpart) = property.outcome
+                {
+                    mapping.droppedProperties.insert(counterpart)
+                }
                 mappings.append(entry)
             } else if leavesUnlisted, entry == nil {
                 mappings.append(

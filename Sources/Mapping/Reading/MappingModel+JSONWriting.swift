@@ -10,7 +10,7 @@ extension MappingModel {
     /// entity mapping without source, if they have no expression.
     ///
     /// The keys before the entity mappings: `formatVersion`; `rulesOfTheSource` if it is `warn`, as in an inferred mapping
-    /// model; `from` and `to` if the mapping model names its versions.
+    /// model; `from` and `to` if the mapping model names its versions; `losses` if it declares data that is meant to stay behind.
     ///
     /// The keys of an entity mapping, without those that have no value: `name`, `mappingType`, `sourceEntity`,
     /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only if the
@@ -42,6 +42,15 @@ extension MappingModel {
             if let sourceVersionName, let destinationVersionName {
                 writer.member("from", sourceVersionName)
                 writer.member("to", destinationVersionName)
+            }
+            if !losses.isEmpty {
+                writer.key("losses")
+                writer.container("[", "]") { writer in
+                    for name in losses {
+                        writer.element()
+                        writer.string(name)
+                    }
+                }
             }
             writer.key("entityMappings")
             writer.container("[", "]") { writer in
@@ -103,8 +112,8 @@ extension EntityMapping {
             if hasPolicy { writer.member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
             writer.member("convertedFrom", convertedFrom?.rawValue)
-            write("attributes", attributeMappings ?? [], to: &writer)
-            write("relationships", relationshipMappings ?? [], to: &writer)
+            write("attributes", attributeMappings ?? [], sourceOnlyAttributes, to: &writer)
+            write("relationships", relationshipMappings ?? [], sourceOnlyRelationships, to: &writer)
         }
     }
 
@@ -123,10 +132,13 @@ extension EntityMapping {
         if let expression { writer.string(expression.format) } else { writer.literal("null") }
     }
 
-    private func write(_ key: String, _ mappings: [PropertyMapping], to writer: inout JSONWriter) {
-        let listed = mappings.filter {
-            $0.userInfo?.isEmpty == false || !isRestored($0)
-        }
+    /// Writes the mappings, and the source properties that are left without one.
+    private func write(
+        _ key: String, _ mappings: [PropertyMapping], _ dropped: Set<String>, to writer: inout JSONWriter
+    ) {
+        let listed =
+            mappings.filter { $0.userInfo?.isEmpty == false || !isRestored($0) }
+            + dropped.map { PropertyMapping(name: $0, valueExpression: nil) }
         guard !listed.isEmpty else { return }
         writer.key(key)
         writer.container("{", "}") { writer in

@@ -41,6 +41,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     package private(set) var rulesOfTheSource: String?
     package private(set) var from: String?
     package private(set) var to: String?
+    /// The data that is meant to stay behind, for JSON only; nil if the file names none.
+    package private(set) var losses: [String]?
     package let entityMappings: [EntityMapping]
 
     /// Reads the outline of a file in any form.
@@ -74,6 +76,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         var outline = MappingOutline(form: .json, entityMappings: mappings)
         outline.formatVersion = head.formatVersion
         (outline.rulesOfTheSource, outline.from, outline.to) = (head.rules.rawValue, head.from, head.to)
+        outline.losses = head.losses.isEmpty ? nil : head.losses.map(\.name)
         return outline
     }
 

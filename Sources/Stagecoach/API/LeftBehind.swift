@@ -41,6 +41,9 @@ public struct LeftBehind: Sendable, Codable, Equatable {
         public var values: Int?
         /// The number of links, with a pair of inverses counted once; nil for an attribute, or if not counted.
         public var links: Int?
+        /// True if it is meant to stay behind: a mapping model of the user's own says so, or ``MigrationOptions/allowedLosses``.
+        /// Nil for all other data.
+        public var isMeant: Bool?
         /// The step of a chain of versions that leaves it behind, `A → B`; nil if there is one step.
         public var step: String?
         /// Ways to keep it, the best first; nil if none is known.
@@ -48,8 +51,8 @@ public struct LeftBehind: Sendable, Codable, Equatable {
 
         /// `Entity` or `Entity.property`.
         public var name: String { property.map { "\(entity).\($0)" } ?? entity }
-        /// False for data that a policy may read.
-        public var isLost: Bool { reason != .policy }
+        /// False for data that a policy may read, and for data that is meant to stay behind.
+        public var isLost: Bool { reason != .policy && isMeant != true }
     }
 
     /// A way to keep data that would stay behind.
@@ -105,6 +108,10 @@ public struct LeftBehind: Sendable, Codable, Equatable {
 
     /// The lines of data that is certainly lost.
     public var lost: [Line] { lines.filter(\.isLost) }
+    /// The lines of data that is meant to stay behind.
+    public var meant: [Line] { lines.filter { $0.isMeant == true } }
+    /// The lines of data that a policy may read, which is not known.
+    public var uncertain: [Line] { lines.filter { $0.reason == .policy && $0.isMeant != true } }
     /// True if no data is certainly lost. Policies may read the data of the remaining lines.
     public var isEmpty: Bool { !lines.contains(where: \.isLost) }
 

@@ -29,6 +29,21 @@ enum LossRefusal {
                 + (remedy.map { $0 + "; " } ?? "") + "--on-loss warn migrates nevertheless")
     }
 
+    /// Refuses objects that pass no filter, if the options ask for it.
+    ///
+    /// - Throws: `migration.loss` (65).
+    static func check(_ gaps: [PassesNoFilter]?, _ options: MigrationOptions) throws(MigrationError) {
+        let lost = (gaps ?? []).filter(\.isLost)
+        guard options.onLoss == .refuse, let first = lost.first else { return }
+        throw MigrationError(
+            "migration.loss", .data,
+            "The migration would leave objects of the source behind: \(lost.map(\.sentence).shown)",
+            remedy:
+                "Let a source filter of \(first.entity) take them too (for nil, a comparison is neither true nor false); "
+                + "\"losses\": [\"\(first.entity)\"] in the mapping model, or --allow-loss \(first.entity), says that this "
+                + "is meant; --on-loss warn migrates nevertheless")
+    }
+
     /// Returns the error for an account that names lost data.
     static func error(_ left: LeftBehind) -> MigrationError {
         let lines = left.lost.map(\.sentence).shown
@@ -37,7 +52,8 @@ enum LossRefusal {
             "migration.loss", .data, "The migration would leave data of the source behind: \(lines)",
             remedy: (suggestion.map { $0.text + "; or " } ?? "")
                 + "set a renaming identifier in the destination model, or add the property to a JSON mapping model; "
-                + "--on-loss warn migrates nevertheless")
+                + "--allow-loss \(left.lost.first?.name ?? "NAME") says that this is meant; --on-loss warn migrates nevertheless"
+        )
     }
 
     /// Refuses a migration that makes no object from a source with objects. With policies it is allowed: a policy may
@@ -67,6 +83,7 @@ extension MigrationPlan {
     public func checkLosses(_ options: MigrationOptions) throws(MigrationError) {
         try LossRefusal.check(leftBehind, options)
         try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
+        try LossRefusal.check(passesNoFilter, options)
     }
 }
 

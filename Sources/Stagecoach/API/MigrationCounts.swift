@@ -52,6 +52,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var withoutMapping: [String: Int] = [:]
     /// Source objects of entities that a remove mapping names, by entity.
     public var removed: [String: Int] = [:]
+    /// Source objects that pass no filter of their entity's several entity mappings; nil if there are none.
+    public var passesNoFilter: [PassesNoFilter]?
     /// Source rows whose Z_ENT belongs to no entity of the source model.
     public var strays = 0
     /// References to source rows that do not exist; they became nil. Each object whose link is missing counts: if three

@@ -1,4 +1,6 @@
 import CoreDataStore
+import Diagnostics
+import ManagedModel
 import Mapping
 
 /// The options of a migration, beyond its stores, models and mapping models.
@@ -53,6 +55,9 @@ public struct MigrationOptions: Sendable {
     public var maximumRejects: Int?
     /// The handling of a migration that leaves data of the source behind.
     public var onLoss: LossHandling = .warn
+    /// Data of the source that may stay behind: `Entity.property` for values or links, `Entity` for objects that become nothing.
+    /// Names count for subentities too. In a chain they are those of the source or of the version whose step leaves the data.
+    public var allowedLosses: Set<String> = []
     /// The path of a new file for the rejected objects, one line of JSON each; nil: they are only counted.
     public var rejectFile: String?
     /// True to begin anew instead of resuming a run to the same destination that did not end.
@@ -103,6 +108,19 @@ public struct MigrationOptions: Sendable {
 extension MigrationOptions {
     /// The handling of a source that lacks a table or a column.
     var damage: DamageChoice { repairs ? .repair : .offerRepair }
+
+    /// Refuses allowed losses that no version has.
+    ///
+    /// - Parameter models: the models of the versions that a migration begins a step with.
+    /// - Throws: `loss.unknownName` (78).
+    func checkAllowedLosses(in models: [ManagedObjectModel]) throws(MigrationError) {
+        for name in allowedLosses.sorted() {
+            let problems = models.map { LossName(name).problem(in: $0) }
+            guard !problems.contains(where: { $0 == nil }), let problem = problems.first ?? nil else { continue }
+            throw MigrationError(
+                "loss.unknownName", .configuration, "--allow-loss \(name): \(problem.message)", remedy: problem.remedy)
+        }
+    }
 
     /// The same options for a run whose destination is a private store, without those that concern only the last store.
     var ofPrivateRun: MigrationOptions {

@@ -36,6 +36,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var linksNotMade: [LinksNotMade]?
     /// Ordered relationships of the source whose order is not kept; nil if there are none.
     public var ordersNotKept: [OrdersNotKept]?
+    /// Source objects that pass no filter of their entity's several entity mappings, as far as the plan can count them; nil if
+    /// there are none.
+    public var passesNoFilter: [PassesNoFilter]?
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
     /// the model: taken over or left behind, with the reason. A sentence each; nil if there is nothing to say.
     public var layout: [String]?

@@ -33,7 +33,7 @@ extension LeftBehindPlan {
             }
         }
         for (entity, reason) in gone {
-            let key = Key(entity: entity, property: nil, reason: reason)
+            let key = line(ofObjects: entity, reason)
             counts[key] = (counts[key]?.values ?? 0, counts[key]?.links ?? 0)
         }
         return account(counts)
@@ -41,7 +41,7 @@ extension LeftBehindPlan {
 
     /// Returns the account for a source that does not exist yet. It has no counts.
     func uncounted() -> LeftBehind? {
-        let keys = items.map(\.line) + gone.map { Key(entity: $0.key, property: nil, reason: $0.value) }
+        let keys = items.map(\.line) + gone.map { line(ofObjects: $0.key, $0.value) }
         return account(
             Dictionary(keys.map { ($0, (nil, nil)) }, uniquingKeysWith: { first, _ in first }), isCounted: false)
     }
@@ -53,7 +53,7 @@ extension LeftBehindPlan {
             return LeftBehind.Line(
                 entity: entity.definition.name, property: key.property, reason: key.reason,
                 objects: key.property == nil && isCounted ? census.count(of: entity) : nil, values: count.values,
-                links: count.links)
+                links: count.links, isMeant: key.isMeant ? true : nil)
         }
         return lines.isEmpty ? nil : LeftBehind(lines: lines)
     }

@@ -32,18 +32,22 @@ struct LeftBehindPlan {
         var entity: Int
         var property: String?
         var reason: LeftBehind.Reason
+        /// True if it is meant to stay behind.
+        var isMeant = false
     }
 
     let layout: StoreLayout
     let reads: ReadProperties
     let census: SourceCensus
+    let meant: MeantLosses
     private(set) var items: [Item] = []
     /// Entities whose objects have no destination, each with the reason.
     private(set) var gone: [Int: LeftBehind.Reason] = [:]
 
-    init(mappings: [PlannedMapping], layout: StoreLayout, census: SourceCensus) {
+    init(mappings: [PlannedMapping], layout: StoreLayout, census: SourceCensus, meant: MeantLosses) {
         self.layout = layout
         self.census = census
+        self.meant = meant
         reads = ReadProperties(mappings: mappings, schema: layout.schema)
         for entity in model.entities where census.count(of: entity) > 0 && !reads.migrated.contains(entity.index) {
             gone[entity.index] = reads.named.contains(entity.index) ? .removed : .withoutMapping
@@ -70,15 +74,27 @@ struct LeftBehindPlan {
 
     private func hasObjects(_ entity: EntityDescription) -> Bool { census.count(of: entity) > 0 }
 
+    /// Returns the line of an entity's objects.
+    func line(ofObjects entity: Int, _ reason: LeftBehind.Reason) -> Key {
+        Key(
+            entity: entity, property: nil, reason: reason,
+            isMeant: meant.covers(entity: model.entity(at: entity), property: nil))
+    }
+
     /// Returns the line for a property's values in one entity's objects; nil if the values are carried over.
-    private func line(_ property: PropertyReference, of entity: Int, _ reading: Reading) -> Key? {
+    private func line(
+        _ property: PropertyReference, of entity: Int, _ reading: Reading, isMeant: Bool
+    ) -> Key? {
         switch reading {
         case .expression: return nil
-        case .code: return Key(entity: property.entity, property: property.name, reason: .policy)
+        case .code:
+            return Key(entity: property.entity, property: property.name, reason: .policy, isMeant: isMeant)
         case .filter, .unread: break
         }
-        if let reason = gone[entity] { return Key(entity: entity, property: nil, reason: reason) }
-        return Key(entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread)
+        if let reason = gone[entity] { return line(ofObjects: entity, reason) }
+        return Key(
+            entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread,
+            isMeant: isMeant)
     }
 
     /// Adds an item of a line; does nothing if the values are carried over.
@@ -93,13 +109,19 @@ struct LeftBehindPlan {
                 let reading = reads.reading(attribute.reference, of: entity.index)
                 let table = schema.tableIndex(of: entity)
                 add(
-                    line(attribute.reference, of: entity.index, reading), isLink: false,
+                    line(
+                        attribute.reference, of: entity.index, reading,
+                        isMeant: meant.covers(entity: entity, property: attribute.name)), isLink: false,
                     .column(table: table, column: column, entities: [entity.index]))
             }
         }
     }
 
     // MARK: - Links
+
+    private func isMeantToVanish(_ entity: Int) -> Bool {
+        gone[entity] != nil && meant.covers(entity: model.entity(at: entity), property: nil)
+    }
 
     private mutating func add(
         _ relationship: RelationshipDescription, _ opposite: [RelationshipDescription], _ ends: CountedLinks,
@@ -113,10 +135,19 @@ struct LeftBehindPlan {
         /// Returns the line for links between two entities; nil if the links are carried over. A link to a missing
         /// object counts with its owner.
         func line(_ owner: Int?, _ member: Int?) -> Key? {
-            self.line(relationship.reference, of: owner ?? -1, fate(owner, member))
+            self.line(
+                relationship.reference, of: owner ?? -1, fate(owner, member), isMeant: isMeant(owner, member))
+        }
+        /// Links are one set for a pair of inverses, so either end declares them; so does a member that is meant to vanish.
+        func isMeant(_ owner: Int?, _ member: Int?) -> Bool {
+            let owner = owner.map(model.entity(at:)) ?? relationship.entity
+            if meant.covers(entity: owner, property: relationship.name) { return true }
+            guard let member else { return false }
+            return isMeantToVanish(member)
+                || opposite.contains { meant.covers(entity: model.entity(at: member), property: $0.name) }
         }
         let lines = owners.map { owner in members.map { line(owner, $0) } + [line(owner, nil)] }
-        let known = opposite.isEmpty || members.isEmpty
+        let known = members.isEmpty || opposite.isEmpty && !members.contains(where: isMeantToVanish)
         let byOwner = lines.map { line in known ? [line[line.count - 1]] : Array(line.dropLast()) }
         let isTold = byOwner.allSatisfy { lines in lines.allSatisfy { $0 == lines[0] } }
         if isTold, case .owners(let table, let column) = ends.place {

@@ -1,6 +1,7 @@
 import CoreDataStore
 import Diagnostics
 import Foundation
+import ManagedModel
 import Mapping
 
 /// A migration of a store over several versions of its model: a source, steps, a destination.
@@ -85,6 +86,7 @@ public final class ChainedMigration {
     ///
     /// - Throws: the errors of ``Migration/plan()``, with the step.
     public func plan() throws -> ChainPlan {
+        try options.checkAllowedLosses(in: steps.map(\.source.model))
         let runs = runs
         let options = try optionsByRun(runs)
         let folder = runs.count > 1 ? try CheckFolder(in: self.options.workDirectory) : nil
@@ -125,6 +127,7 @@ public final class ChainedMigration {
     /// - Complexity: as ``Migration/run()``, for each run.
     @discardableResult
     public func run() throws -> MigrationReport {
+        try options.checkAllowedLosses(in: steps.map(\.source.model))
         let runs = runs
         guard runs.count > 1 else {
             if savedPlan != nil { _ = try optionsByRun(runs) }
@@ -271,6 +274,7 @@ public final class ChainedMigration {
     /// - Returns: the check of that run; `version` is the version that the run leads to, nil if the chain is one run.
     /// - Throws: the errors of ``Migration/check()`` and ``Migration/run()``, with the step.
     public func check() throws -> (report: CheckReport, version: String?) {
+        try options.checkAllowedLosses(in: steps.map(\.source.model))
         let runs = runs
         guard runs.count > 1 else {
             if savedPlan != nil { _ = try optionsByRun(runs) }
@@ -283,6 +287,7 @@ public final class ChainedMigration {
         var link = ChainPosition()
         var left: [(label: String, left: LeftBehind?)] = []
         var (links, orders): ([LinksNotMade], [OrdersNotKept]) = ([], [])
+        var gaps: [PassesNoFilter] = []
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
@@ -302,6 +307,8 @@ public final class ChainedMigration {
             links += report.linksNotMade ?? []
             orders += report.ordersNotKept ?? []
             (report.linksNotMade, report.ordersNotKept) = (links.isEmpty ? nil : links, orders.isEmpty ? nil : orders)
+            gaps += report.passesNoFilter ?? []
+            report.passesNoFilter = gaps.isEmpty ? nil : gaps
             let isLast = index == runs.count - 1
             if isLast || report.fails(options[index]) { return (report, run.destination.label) }
             let next = "\(folder.path)/step-\(index + 1).sqlite"
@@ -318,6 +325,8 @@ public final class ChainedMigration {
     /// Returns the migration of one run.
     func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
     {
+        var options = options
+        if steps.count > 1 { options.allowedLosses = allowedLosses(of: run) }
         let made = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
         made.policies = policies
         let migration = Migration(
@@ -327,9 +336,38 @@ public final class ChainedMigration {
         if run.steps.count > 1 {
             let trace = PropertyTrace(steps: run.steps.map(\.mappingModels))
             migration.losingStep = { line in trace.end(of: line, run.source.model).map { run.steps[$0].label } }
+            let meant = run.steps.map {
+                MeantLosses(models: $0.mappingModels, allowed: self.options.allowedLosses, source: $0.source.model)
+            }
+            migration.meantInSteps = { entity, property in
+                guard let end = trace.end(entity: entity, property: property) else { return false }
+                let model = run.steps[end.step].source.model
+                return end.places.contains { place in
+                    model.entity(named: place.entity).map {
+                        meant[end.step].covers(entity: $0, property: place.property)
+                    } ?? false
+                }
+            }
         }
         if steps.count == 1, let detours { migration.detour = { detours.way(keeping: $0) } }
         return migration
+    }
+
+    /// Returns the allowed losses by the names that a run's source has: those of its own version, and those of the chain's source,
+    /// followed to it.
+    private func allowedLosses(of run: ChainRun) -> Set<String> {
+        let before = steps.prefix { $0.source.model !== run.source.model }
+        let trace = PropertyTrace(steps: before.map(\.mappingModels))
+        var names = options.allowedLosses.filter { LossName($0).problem(in: run.source.model) == nil }
+        for name in options.allowedLosses where LossName(name).problem(in: steps[0].source.model) == nil {
+            let name = LossName(name)
+            guard let entity = steps[0].source.model.entity(named: name.entity) else { continue }
+            names.formUnion(
+                trace.names(ofEntity: entity, property: name.property).filter {
+                    LossName($0).problem(in: run.source.model) == nil
+                })
+        }
+        return names
     }
 
     /// Returns the options of each run. Options that concern the destination go to the last run, passes by name to the

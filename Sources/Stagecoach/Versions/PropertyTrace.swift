@@ -6,7 +6,8 @@ struct PropertyTrace {
     /// The mapping models of each step.
     let steps: [[MappingModel]]
 
-    private struct Place: Hashable {
+    /// A property or an entity of one version.
+    struct Place: Hashable {
         let entity: String
         /// The property; nil for the entity as a whole.
         let property: String?
@@ -32,6 +33,29 @@ struct PropertyTrace {
             if places.isEmpty { return index }
         }
         return nil
+    }
+
+    /// Returns the first step that leaves data of an entity's own objects behind, with its places in the version that the step
+    /// begins with; nil if each step carries it over.
+    func end(entity: EntityDescription, property: String?) -> (step: Int, places: Set<Place>)? {
+        var places: Set = [Place(entity: entity.definition.name, property: property)]
+        if let inverse = property.flatMap({ entity.relationship(named: $0) })?.inverseRelationship {
+            places.insert(Place(entity: inverse.entity.definition.name, property: inverse.name))
+        }
+        for (index, models) in steps.enumerated() {
+            let next = next(places, models.flatMap { $0.entityMappings ?? [] })
+            if next.isEmpty { return (index, places) }
+            places = next
+        }
+        return nil
+    }
+
+    /// Returns the names that an entity, or a property of it and its subentities, has behind the last step.
+    func names(ofEntity entity: EntityDescription, property: String?) -> [String] {
+        let places = Set(entity.withDescendants.map { Place(entity: $0.definition.name, property: property) })
+        return steps.reduce(places) { next($0, $1.flatMap { $0.entityMappings ?? [] }) }.map {
+            [$0.entity, $0.property].compactMap(\.self).joined(separator: ".")
+        }
     }
 
     private func next(_ places: Set<Place>, _ mappings: [EntityMapping]) -> Set<Place> {

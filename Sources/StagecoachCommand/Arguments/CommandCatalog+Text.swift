@@ -60,7 +60,9 @@ extension CommandCatalog {
         --max-rejects N>=0
           With --on-invalid reject: fail if more objects are rejected. Left out: no limit.
         --on-loss CHOICE=warn|refuse|allow
-          Data of SOURCE that no entity mapping reads: warn (the default: it is named and counted; a migration that would make no object at all is refused), refuse (exit code 65, before anything is written), or allow.
+          Data of SOURCE that no entity mapping reads and that is not meant to stay behind (--allow-loss): warn (the default: it is named and counted; a migration that would make no object at all is refused), refuse (exit code 65, before anything is written), or allow.
+        --allow-loss NAME repeatable
+          Data of SOURCE that may stay behind: Entity.property (values or links), or Entity (objects that become nothing), subentities included. It is named as left out on purpose, and --on-loss refuse guards the rest. May be given several times. "losses" in a JSON mapping model says the same.
         --strict-validation
           Fail on values that break a rule that the source model had too.
         --repair
@@ -223,9 +225,9 @@ extension CommandCatalog {
         = batch Migrate many stores
         < MANIFEST|STORE...
         MANIFEST lists the stores: a JSON object a line, or comma-separated values under a line of names. Each has
-        source and destination, and may have model, from, mapping (a list, or paths separated by semicolons), report,
-        rejectFile and idMap, which replace the options. Its relative paths are relative to its own folder. Instead
-        of it STOREs may be named, by path or by a quoted pattern; --into says where they go.
+        source and destination, and may have model, from, mapping and allowLoss (a list, or texts separated by
+        semicolons), report, rejectFile and idMap, which replace the options. Its relative paths are relative to its
+        own folder. Instead of it STOREs may be named, by path or by a quoted pattern; --into says where they go.
 
         A store that fails does not stop the others. The result of each is a line of standard output, and of the
         results file. The same command again skips the stores that are done, as long as source, destination, models
@@ -248,7 +250,7 @@ extension CommandCatalog {
         % reports
         --results FILE
           Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into.
-        @ migration from mapping via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check
+        @ migration from mapping via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check
         --progress CHOICE=auto|none
           auto (a line that is redrawn, on a terminal only) or none.
         @ stores

@@ -13,6 +13,8 @@ struct BatchEntry: Equatable {
     var from: String?
     /// The mapping models that replace `--mapping`; nil if the manifest names none.
     var mappings: [String]?
+    /// The data that may stay behind, which replaces `--allow-loss`; nil if the manifest names none.
+    var allowedLosses: [String]?
     /// A new file for the store's report, `NAME.html`, `NAME.json` or `NAME.csv`.
     var report: String?
     /// A new file for the store's rejected objects.
@@ -23,7 +25,9 @@ struct BatchEntry: Equatable {
     var place: MigrationError.Context?
 
     /// The keys of a manifest's objects, and the names of its columns.
-    static let keys = ["source", "destination", "model", "from", "mapping", "report", "rejectFile", "idMap"]
+    static let keys = [
+        "source", "destination", "model", "from", "mapping", "report", "rejectFile", "idMap", "allowLoss",
+    ]
 }
 
 extension BatchEntry {
@@ -61,6 +65,8 @@ extension BatchEntry {
         idMap = try one("idMap")
         let mappings = (values["mapping"] ?? []).filter { !$0.isEmpty }
         self.mappings = mappings.isEmpty ? nil : mappings.map { MappingArgument.placing($0, path) }
+        let losses = (values["allowLoss"] ?? []).filter { !$0.isEmpty }
+        allowedLosses = losses.isEmpty ? nil : losses
         self.place = place
     }
 
@@ -70,6 +76,9 @@ extension BatchEntry {
         (entry.source, entry.destination) = (PathIdentity.canonical(source), PathIdentity.canonical(destination))
         return entry
     }
+
+    /// The keys that take a list, with what it is; in comma-separated values its texts are separated by semicolons.
+    static let lists = ["mapping": "a path or a list of paths", "allowLoss": "a name or a list of names"]
 
     /// Refuses entries of one batch that would write the same file.
     ///

@@ -38,12 +38,12 @@ enum BatchManifest {
             for (key, value) in object {
                 switch value {
                 case let text as String: values[key] = [text]
-                case let texts as [String] where key == "mapping": values[key] = texts
+                case let texts as [String] where BatchEntry.lists[key] != nil: values[key] = texts
                 case is NSNull: values[key] = []
                 default:
                     throw MigrationError(
                         "manifest.value", .data,
-                        key == "mapping" ? "'mapping' is a path or a list of paths" : "'\(key)' is no text",
+                        BatchEntry.lists[key].map { "'\(key)' is \($0)" } ?? "'\(key)' is no text",
                         context: place)
                 }
             }
@@ -75,7 +75,7 @@ enum BatchManifest {
             }
             var values: [String: [String]] = [:]
             for (name, field) in zip(names, row.fields) {
-                values[name] = name == "mapping" ? field.split(separator: ";").map(String.init) : [field]
+                values[name] = BatchEntry.lists[name] != nil ? field.split(separator: ";").map(String.init) : [field]
             }
             entries.append(try BatchEntry(values: values, folder: folder, place: place))
         }

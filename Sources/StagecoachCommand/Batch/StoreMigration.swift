@@ -84,12 +84,14 @@ extension BatchResult {
     /// Records the losses of a migration.
     fileprivate mutating func note(_ report: MigrationReport) {
         nilReferences = report.nilReferences
-        let links = report.lostLinks
-        guard let left = report.leftBehind, !left.isAllowed else {
-            if links > 0 { leftOutLinks = links }
-            return
+        if let left = report.leftBehind, !left.isAllowed {
+            (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
         }
-        (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, (left.links ?? 0) + links)
+        if report.lostLinks > 0, report.leftBehind?.isAllowed != true {
+            leftOutLinks = (leftOutLinks ?? 0) + report.lostLinks
+        }
+        let gaps = SummaryWording.gaps(report).filter { $0.isLost && $0.isAllowed != true }
+        if !gaps.isEmpty { leftOutObjects = (leftOutObjects ?? 0) + gaps.reduce(0) { $0 + ($1.objects ?? 0) } }
     }
 
     /// Records an error. An error that may not recur is postponed; any other is a failure.

@@ -83,6 +83,7 @@ struct MigrationRequest {
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]
         options.maximumRejects = arguments.number("max-rejects")
         options.onLoss = arguments.choice("on-loss") ?? .warn
+        options.allowedLosses = Set(entry.allowedLosses ?? arguments.all("allow-loss"))
         if options.onInvalid != .reject {
             for name in ["reject-file", "max-rejects"] where arguments[option: name] != nil {
                 throw .needsOption("--" + name, other: "--on-invalid reject")

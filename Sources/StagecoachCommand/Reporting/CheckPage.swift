@@ -29,7 +29,13 @@ final class CheckPage {
         }
         rows += (report.leftBehind?.lines ?? []).map {
             let count = $0.objects ?? $0.values ?? $0.links
-            return ["leftBehind", $0.entity, $0.property ?? "", $0.reason.rawValue, count.map { "\($0)" } ?? "", ""]
+            return [
+                $0.isMeant == true ? "leftOnPurpose" : "leftBehind", $0.entity, $0.property ?? "", $0.reason.rawValue,
+                count.map { "\($0)" } ?? "", "",
+            ]
+        }
+        rows += (report.passesNoFilter ?? []).map {
+            ["passesNoFilter", $0.entity, "", "", $0.objects.map { "\($0)" } ?? "", $0.samples.joined(separator: " ")]
         }
         rows += (report.nilReferences ?? []).map {
             ["nil reference", "", $0.relationship, $0.cause.rawValue, "\($0.count)", ""]
@@ -45,7 +51,11 @@ final class CheckPage {
     }
 
     @inline(never)
-    func page() -> String { written(LossWording.warning(outline.report.leftBehind)) }
+    func page() -> String {
+        let left = LossWording.warning(outline.report.leftBehind).map { "would leave \($0) behind" }
+        let losses = [left, LossWording.warning(outline.report.passesNoFilter)].compactMap(\.self)
+        return written(losses.isEmpty ? nil : losses.joined(separator: ", and "))
+    }
 
     private func written(_ losses: String?) -> String {
         ReportPage.document(title: "Checked: \(outline.report.source)", mark: nil) { body in
@@ -53,7 +63,7 @@ final class CheckPage {
                 "div", ["class": "verdict " + (outline.fails ? "bad" : losses == nil ? "good" : "warn")],
                 outline.fails
                     ? "A migration would fail"
-                    : "A migration would not fail" + (losses.map { ", and would leave \($0) behind" } ?? ""))
+                    : "A migration would not fail" + (losses.map { ", and \($0)" } ?? ""))
             body.element("h1", outline.report.source)
             body.remark("\(outline.names.line). Checked, nothing written.")
             body.figures([
@@ -68,11 +78,8 @@ final class CheckPage {
             }
             rules("Broken rules", "violations", outline.report.violations, &body)
             rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)
-            if let left = outline.report.leftBehind {
-                body.table(
-                    LossWording.title(left), id: "left-behind", header: LossWording.header,
-                    rows: LossWording.cells(left))
-            }
+            LossWording.write(outline.report.passesNoFilter, &body)
+            LossWording.write(outline.report.leftBehind, &body)
             let notes = outline.notes + CheckWording.notes(outline.report)
             if !notes.isEmpty {
                 body.element("h2", "Notes")

@@ -60,6 +60,7 @@ struct ReportPage {
         var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
         if report.lostLinks > 0 { parts.append("\(Figures.count(report.lostLinks, "link")) not made") }
         if report.lostOrders > 0 { parts.append("the order of \(Figures.count(report.lostOrders, "list")) not kept") }
+        parts += LossWording.warning(SummaryWording.gaps(report)).map { [$0] } ?? []
         if let rejects = report.rejects, rejects.objects > 0 {
             parts.append("\(Figures.count(rejects.objects, "object")) rejected")
         }
@@ -223,10 +224,8 @@ struct ReportPage {
     private static let listedLosses = 200
 
     private func leftBehind(_ body: inout Markup) {
-        guard let left = account.report?.leftBehind, !left.lines.isEmpty else { return }
-        body.table(
-            LossWording.title(left), id: "left-behind", header: LossWording.header, rows: LossWording.cells(left),
-            most: Self.listedLosses)
+        LossWording.write(account.report.map(SummaryWording.gaps), &body)
+        LossWording.write(account.report?.leftBehind, most: Self.listedLosses, &body)
     }
 
     private func linksNotMade(_ body: inout Markup) {

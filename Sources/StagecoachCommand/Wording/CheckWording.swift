@@ -20,6 +20,7 @@ enum CheckWording {
         }
         lines += dangling.lines(right: [2]).titled("References to rows that do not exist, which become nil")
         lines += (outline.notes + notes(report)).titled("Notes", indent: 2)
+        lines += LossWording.section(report.passesNoFilter)
         lines += LossWording.section(report.leftBehind)
         lines += ["", sentence(outline)]
         return lines.printableText
@@ -55,6 +56,9 @@ enum CheckWording {
     private static func sentence(_ outline: CheckOutline) -> String {
         if let refusal = outline.refusal { return "A migration would fail: \(refusal)." }
         if outline.report.violations.isEmpty {
+            if let gaps = LossWording.warning(outline.report.passesNoFilter) {
+                return "No object breaks a rule, and \(gaps)."
+            }
             guard let left = outline.report.leftBehind, !left.isEmpty else { return "No object breaks a rule." }
             return "No object breaks a rule, and the migration would leave \(left.amounts) behind."
         }

@@ -13,13 +13,25 @@ enum LossWording {
     /// Returns the title and the list for people: a line for each loss, and below it the remedy.
     static func section(_ left: LeftBehind?, indent: Int = 0) -> [String] {
         guard let left else { return [] }
-        return lines(left, indent: indent + 2).titled(String(repeating: " ", count: indent) + title(left))
+        let space = String(repeating: " ", count: indent)
+        return lines(left, indent: indent + 2).titled(space + title(left)) + meant(left, space)
     }
+
+    /// Returns a short line about the data that is meant to stay behind; none if there is none.
+    private static func meant(_ left: LeftBehind, _ space: String) -> [String] {
+        guard !left.meant.isEmpty else { return [] }
+        let shown = left.meant.prefix(listed).map { line in line.name + (line.amounts.map { " (\($0))" } ?? "") }
+        let more = left.meant.count - shown.count
+        let names = shown.joined(separator: ", ") + (more > 0 ? " and \(Figures.count(more)) more" : "")
+        return ["", "\(space)\(meantTitle): \(names)"]
+    }
+
+    static let meantTitle = "Left out on purpose"
 
     private static func lines(_ left: LeftBehind, indent: Int) -> [String] {
         let space = String(repeating: " ", count: indent)
         // Values that may still be read come last.
-        let lines = left.lost + left.lines.filter { !$0.isLost }
+        let lines = left.lost + left.uncertain
         let shown = Array(lines.prefix(listed))
         let table = shown.map(row).lines(indent: indent, right: [0])
         var text: [String] = []
@@ -42,14 +54,48 @@ enum LossWording {
     }
 
     /// Returns the rows of a table: what, how much, why, and the remedy.
-    static func cells(_ left: LeftBehind?) -> [[String]] {
-        guard let left else { return [] }
-        return (left.lost + left.lines.filter { !$0.isLost }).map { line in
+    private static func cells(_ lines: [LeftBehind.Line]) -> [[String]] {
+        lines.map { line in
             func count(_ value: Int?) -> String { value.map(Figures.count) ?? "–" }
             let remedies = (line.suggestions ?? []).map(\.text).joined(separator: "; ")
             return [line.name, count(line.objects), count(line.values), count(line.links)]
                 + [line.why + (line.step.map { ", \($0)" } ?? ""), remedies]
         }
+    }
+
+    /// Writes the tables of a page: the losses, and the data that is meant to stay behind.
+    static func write(_ left: LeftBehind?, most: Int = .max, _ body: inout Markup) {
+        guard let left else { return }
+        let lost = cells(left.lost + left.uncertain)
+        if !lost.isEmpty { body.table(title(left), id: "left-behind", header: header, rows: lost, most: most) }
+        guard !left.meant.isEmpty else { return }
+        body.table(
+            meantTitle, id: "left-on-purpose", header: Array(header.dropLast()),
+            rows: cells(left.meant).map { Array($0.dropLast()) }, most: most)
+    }
+
+    /// Returns a section about objects that pass no filter.
+    static func section(_ gaps: [PassesNoFilter]?, indent: Int = 0) -> [String] {
+        let space = String(repeating: " ", count: indent)
+        return (gaps ?? []).map { space + "  " + $0.sentence }.titled(space + gapTitle)
+    }
+
+    /// The title of what is said about objects that pass no filter.
+    static let gapTitle = "Filters of several entity mappings"
+
+    /// Returns the objects that pass no filter and that nobody meant to lose, in a few words for a verdict; nil if there are none
+    /// or they were allowed.
+    static func warning(_ gaps: [PassesNoFilter]?) -> String? {
+        let lost = (gaps ?? []).filter { $0.isLost && $0.isAllowed != true }.reduce(0) { $0 + ($1.objects ?? 0) }
+        guard lost > 0 else { return nil }
+        return lost == 1 ? "1 object passes no filter" : "\(Figures.count(lost)) objects pass no filter"
+    }
+
+    /// Writes the list of a page.
+    static func write(_ gaps: [PassesNoFilter]?, _ body: inout Markup) {
+        guard let gaps, !gaps.isEmpty else { return }
+        body.element("h2", gapTitle)
+        body.element("div", ["class": "card", "id": "passes-no-filter"]) { $0.list(gaps.map(\.sentence)) }
     }
 
     static let header = ["source", "#objects", "#values", "#links", "why", "to keep it"]

@@ -26,7 +26,8 @@ enum PlanWording {
 
     /// Returns the losses, and the part of each mapping model.
     static func work(_ plan: MigrationPlan) -> [String] {
-        var lines = LossWording.section(plan.leftBehind, indent: 2)
+        var lines = LossWording.section(plan.passesNoFilter, indent: 2)
+        lines += LossWording.section(plan.leftBehind, indent: 2)
         lines += LinkLosses.notes(plan.linksNotMade, plan.ordersNotKept, beside: nil)
             .titled("  Links and orders that the destination has no room for", indent: 4)
         for (number, model) in plan.models.enumerated() {

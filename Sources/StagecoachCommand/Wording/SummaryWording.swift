@@ -14,12 +14,20 @@ enum SummaryWording {
             lines += mappings(counts).titled("Entity mappings" + title)
             lines += leftOut(counts).titled("Left out" + title)
         }
+        lines += LossWording.section(gaps(report))
         lines += LossWording.section(report.leftBehind)
         if let rejects = report.rejects, rejects.objects > 0 {
             lines += sample(rejects).titled("Rejected, the first of each rule")
         }
         lines += report.notes.titled("Notes", indent: 2)
         return lines.printableText
+    }
+
+    /// Returns the objects that pass no filter, in all migrations of a chain.
+    static func gaps(_ report: MigrationReport) -> [PassesNoFilter] {
+        let steps = report.steps ?? []
+        let counts = steps.count > 1 ? steps.map(\.report.counts) : [report.counts]
+        return counts.flatMap { $0.passesNoFilter ?? [] }
     }
 
     private static func named(_ step: ChainStepReport) -> (String, MigrationCounts) {
