@@ -9,16 +9,27 @@ final class RouteSearch {
         let to: Int
     }
 
+    /// The versions that a mapping model is for.
+    private enum Place {
+        case onTheWay(Pair)
+        /// Two versions of the bundle that are not both on the way.
+        case elsewhere(MappingVersions)
+    }
+
     private let line: VersionHistory
     private let all: [VersionInHistory]
     private let candidates: [MappingCandidate]
     private let unmappable: UnmappableProperties
+    /// True if a failure leads to a search through the whole bundle, where a mapping model may fit better.
+    private let isTrial: Bool
     /// The reasons why no step can be inferred for a pair; nil if one can.
     private var obstacles: [Pair: MigrationError?] = [:]
 
     init(
-        line: VersionHistory, all: [VersionInHistory], candidates: [MappingCandidate], unmappable: UnmappableProperties
+        line: VersionHistory, all: [VersionInHistory], candidates: [MappingCandidate], unmappable: UnmappableProperties,
+        isTrial: Bool = false
     ) {
+        self.isTrial = isTrial
         self.unmappable = unmappable
         self.line = line
         self.all = all
@@ -28,19 +39,11 @@ final class RouteSearch {
     /// Finds the route. Throws as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
     func route() throws(MigrationError) -> VersionRoute {
         for candidate in candidates where candidate.isStated && !all.isEmpty { try checkNames(of: candidate) }
-        if let step = try wholeStep() { return VersionRoute(steps: [step], unneeded: []) }
+        if let step = try wholeStep() { return VersionRoute(steps: [step], leftOut: []) }
+        let places = try candidates.map { candidate throws(MigrationError) in try place(of: candidate) }
         var byPair: [Pair: [Int]] = [:]
-        for (index, candidate) in candidates.enumerated() {
-            if let pair = try pair(of: candidate) { byPair[pair, default: []].append(index) }
-        }
-        guard candidates.isEmpty || !byPair.isEmpty else {
-            let one = candidates[0]
-            let own = one.said.map { "leads from \($0.source) to \($0.destination)" } ?? "is for other versions"
-            throw MigrationError(
-                "chain.mappingElsewhere", .configuration,
-                "The mapping model \(own), which is not on the way from \(line.versions[0].label) to "
-                    + line.versions[line.last].label,
-                remedy: "Leave it out, or name the two versions with --from and --to", context: .init(path: one.path))
+        for (index, place) in places.enumerated() {
+            if case .onTheWay(let pair) = place { byPair[pair, default: []].append(index) }
         }
         let way = try line.isOrdered ? (0..<line.last).map { Pair(from: $0, to: $0 + 1) } : shortestWay(byPair)
         let used = Set(way.flatMap { byPair[$0] ?? [] })
@@ -49,7 +52,10 @@ final class RouteSearch {
         }
         let steps = try way.map { pair throws(MigrationError) in try step(pair, byPair[pair] ?? []) }
         return VersionRoute(
-            steps: steps, unneeded: candidates.indices.filter { !used.contains($0) }.map { candidates[$0].path })
+            steps: steps,
+            leftOut: candidates.indices.filter { !used.contains($0) }.map { index in
+                VersionRoute.LeftOut(path: candidates[index].path, versions: versions(at: places[index]))
+            })
     }
 
     // MARK: Where mapping models belong
@@ -58,7 +64,7 @@ final class RouteSearch {
     private func wholeStep() throws(MigrationError) -> MigrationStep? {
         let whole = Pair(from: 0, to: line.last)
         if line.versions.count == 2, candidates.isEmpty || all.isEmpty {
-            return try step(whole, Array(candidates.indices))
+            return try step(whole, Array(candidates.indices), isStrict: isTrial)
         }
         guard !candidates.isEmpty, !line.isOrdered else { return nil }
         for candidate in candidates {
@@ -66,12 +72,16 @@ final class RouteSearch {
             if candidates.count > 1 || candidate.isStated, isBeside(candidate) { return nil }
         }
         // A mapping model that is said to be for these two versions has to fit.
-        let isCertain = line.versions.count == 2 || candidates.allSatisfy { self.said(by: $0) == whole }
+        let isCertain = candidates.allSatisfy { self.said(by: $0) == whole }
         do throws(MigrationError) {
             return try step(whole, Array(candidates.indices), isStrict: !isCertain)
         } catch {
             if isCertain { throw error }
-            return nil
+            guard line.versions.count == 2, !candidates.contains(where: { otherVersions(for: $0) != nil }) else {
+                return nil
+            }
+            // An expression that does not fit may be evaluated for no row.
+            return try step(whole, Array(candidates.indices))
         }
     }
 
@@ -106,11 +116,13 @@ final class RouteSearch {
         return all.contains { $0.name == said.source } && all.contains { $0.name == said.destination }
     }
 
-    /// Returns the pair that a mapping model is for; nil if it is for versions that are not on the route.
-    private func pair(of candidate: MappingCandidate) throws(MigrationError) -> Pair? {
+    /// Returns the versions that a mapping model is for.
+    ///
+    /// - Throws: the error of the two ends if it fits no two versions of the bundle.
+    private func place(of candidate: MappingCandidate) throws(MigrationError) -> Place {
         if let said = self.said(by: candidate), !line.isOrdered || said.to == said.from + 1 {
             _ = try read(candidate, said, after: [])
-            return said
+            return .onTheWay(said)
         }
         if candidate.isStated, let said = candidate.said, self.said(by: candidate) != nil {
             throw MigrationError(
@@ -119,48 +131,83 @@ final class RouteSearch {
                     + "versions between",
                 remedy: "Leave these versions out of --via", context: .init(path: candidate.path))
         }
-        if candidates.count > 1 || line.isOrdered || candidate.isStated, isBeside(candidate) { return nil }
-        let (fitting, failure) = fittingPairs(candidate, isStrict: true)
-        if fitting.isEmpty {
-            if isForOthers(candidate) { return nil }
-            // An expression that does not fit may be evaluated for no row.
-            let loosely = fittingPairs(candidate, isStrict: false).fitting
-            if !loosely.isEmpty { return try only(loosely, candidate) }
-            if let failure { throw failure }
-            _ = try read(candidate, Pair(from: 0, to: line.last), after: [])
+        if let said = candidate.said, isBeside(candidate),
+            candidates.count > 1 || line.isOrdered || candidate.isStated || fits(candidate, said)
+        {
+            return .elsewhere(said)
         }
-        return try only(fitting, candidate)
+        let fitting = fittingPairs(candidate, isStrict: true)
+        if !fitting.isEmpty { return .onTheWay(try only(fitting, candidate)) }
+        if let versions = otherVersions(for: candidate) { return .elsewhere(versions) }
+        // An expression that does not fit may be evaluated for no row.
+        let loosely = fittingPairs(candidate, isStrict: false)
+        if loosely.isEmpty { throw misfit(candidate) }
+        return .onTheWay(try only(loosely, candidate))
     }
 
-    /// Returns the pairs that a mapping model fits, and the error of the first pair that it does not fit.
-    private func fittingPairs(
-        _ candidate: MappingCandidate, isStrict: Bool
-    ) -> (fitting: [Pair], failure: MigrationError?) {
+    /// Returns the error of a mapping model that fits no two versions: what does not fit the two ends.
+    private func misfit(_ candidate: MappingCandidate) -> MigrationError {
+        let ends = "\(line.versions[0].label) → \(line.versions[line.last].label)"
+        do throws(MigrationError) {
+            _ = try read(candidate, Pair(from: 0, to: line.last), after: [], isStrict: true)
+            return MigrationError(
+                "chain.noWay", .configuration, "The mapping model fits \(ends), and --via names versions between",
+                remedy: "Leave out --via", context: .init(path: candidate.path))
+        } catch {
+            guard all.count > 2 else { return error }
+            var error = error
+            error.message = "\(ends): " + error.message
+            return error
+        }
+    }
+
+    /// Returns the pairs of versions on the way that a mapping model fits.
+    private func fittingPairs(_ candidate: MappingCandidate, isStrict: Bool) -> [Pair] {
         var fitting: [Pair] = []
-        var failure: MigrationError?
         for from in 0..<line.last {
             for to in (from + 1)...line.last where !line.isOrdered || to == from + 1 {
                 let pair = Pair(from: from, to: to)
-                guard candidate.namesEntities(of: line.versions[from], line.versions[to]) else { continue }
-                do throws(MigrationError) {
-                    _ = try read(candidate, pair, after: [], isStrict: isStrict)
-                    fitting.append(pair)
-                } catch { failure = failure ?? error }
+                guard candidate.namesEntities(of: line.versions[from], line.versions[to]),
+                    (try? read(candidate, pair, after: [], isStrict: isStrict)) != nil
+                else { continue }
+                fitting.append(pair)
             }
         }
-        return (fitting, failure)
+        return fitting
     }
 
-    /// Tells whether a mapping model fits any two versions of the bundle.
-    private func isForOthers(_ candidate: MappingCandidate) -> Bool {
-        guard candidates.count > 1 else { return false }
-        return all.indices.contains { from in
-            all.indices.contains { to in
-                from != to && candidate.namesEntities(of: all[from], all[to])
-                    && (try? candidate.read(
-                        all[from].model(), all[to].model(), after: [], unmappable: unmappable, isStrict: true))
-                        != nil
+    /// Returns two versions of the bundle that a mapping model fits, neighbours before others; nil if there are none.
+    private func otherVersions(for candidate: MappingCandidate) -> MappingVersions? {
+        for distance in 1..<max(all.count, 1) {
+            for first in 0..<(all.count - distance) {
+                let (one, other) = (all[first], all[first + distance])
+                for (from, to) in [(one, other), (other, one)] where fits(candidate, from, to) {
+                    return MappingVersions(source: from.label, destination: to.label)
+                }
             }
+        }
+        return nil
+    }
+
+    /// Tells whether a mapping model fits two versions of the bundle, by their names.
+    private func fits(_ candidate: MappingCandidate, _ versions: MappingVersions) -> Bool {
+        guard let from = all.first(where: { $0.name == versions.source }),
+            let to = all.first(where: { $0.name == versions.destination })
+        else { return false }
+        return fits(candidate, from, to)
+    }
+
+    private func fits(_ candidate: MappingCandidate, _ from: VersionInHistory, _ to: VersionInHistory) -> Bool {
+        guard candidate.namesEntities(of: from, to), let source = try? from.model(), let destination = try? to.model()
+        else { return false }
+        return (try? candidate.read(source, destination, after: [], unmappable: unmappable, isStrict: true)) != nil
+    }
+
+    private func versions(at place: Place) -> MappingVersions {
+        switch place {
+        case .onTheWay(let pair):
+            MappingVersions(source: line.versions[pair.from].label, destination: line.versions[pair.to].label)
+        case .elsewhere(let versions): versions
         }
     }
 

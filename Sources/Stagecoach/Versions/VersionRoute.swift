@@ -7,7 +7,20 @@ public struct VersionRoute {
     /// The steps, in order; at least one.
     public let steps: [MigrationStep]
     /// The given mapping models that are for versions not on the route.
-    public let unneeded: [String]
+    public var unneeded: [String] { leftOut.map(\.path) }
+    /// The same mapping models, with the versions that they are for.
+    package let leftOut: [LeftOut]
+
+    /// A mapping model for versions that are not on the route.
+    package struct LeftOut: Sendable {
+        let path: String
+        let versions: MappingVersions
+
+        /// The fact as a sentence.
+        package var sentence: String {
+            "\(path) is for \(versions.source) to \(versions.destination), which is not on the way: left out"
+        }
+    }
 
     /// Finds a route.
     ///
@@ -18,6 +31,7 @@ public struct VersionRoute {
     /// - The route uses as many of the given mapping models as possible, then has as few steps as possible; a step
     ///   without a given mapping model is inferred.
     /// - With `via` the route goes through those versions in that order and through no others.
+    /// - Mapping models that are for versions not on the route are left out: ``unneeded``.
     /// - If all mapping models fit the two ends, or none is given and one can be inferred between them, there is one
     ///   step, and the bundle is not read.
     ///
@@ -30,7 +44,7 @@ public struct VersionRoute {
     ///     order given.
     ///   - unmappable: the handling of properties that cannot be mapped. A route that leaves none without a value is
     ///     preferred.
-    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, `chain.unknownVersion`, the errors
+    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.unknownVersion`, the errors
     ///   of reading a mapping model and, if there is one pair only, of inference (78; 66 for missing files).
     /// - Complexity: O(v²) inferences if no direct one is possible, with v versions in between. If one step is not
     ///   enough, all of the bundle's versions are read, some of them several times; those on the route are held, and a
@@ -64,7 +78,7 @@ public struct VersionRoute {
         if via.isEmpty {
             let only = RouteSearch(
                 line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,
-                unmappable: unmappable)
+                unmappable: unmappable, isTrial: bundle != nil)
             var isOne = true
             for candidate in candidates where isOne {
                 isOne = try Self.mayLead(candidate, from: source, to: destination, in: bundle)

@@ -74,7 +74,7 @@ struct MigrationInputs {
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
             cancellation: cancellation)
         migration.savedPlan = chainPlan
-        if route.steps.count == 1, request.mappings.isEmpty {
+        if route.steps.count == 1, route.steps[0].files.isEmpty {
             migration.detours = VersionDetours(
                 from: route.steps[0].source, to: route.steps[0].destination, bundle: ModelLocator.bundle(of: request.to)
             )
@@ -84,7 +84,7 @@ struct MigrationInputs {
 
     /// True if the store is of the version that it is to be migrated to, and no mapping model changes anything.
     var isAtTarget: Bool {
-        guard request.mappings.isEmpty, route.steps.count == 1 else { return false }
+        guard route.steps.count == 1, route.steps[0].files.isEmpty else { return false }
         let hashes = sourceModel.model.entityVersionHashesByName
         return hashes.count == sourceModel.model.entities.count
             && hashes == destinationModel.model.entityVersionHashesByName
@@ -92,7 +92,7 @@ struct MigrationInputs {
 
     /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
-        var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
+        var notes = route.leftOut.map(\.sentence)
         if isAtTarget {
             let name = destinationModel.name.map { "at the version \($0)" } ?? "of the destination's version"
             notes.append("The store is \(name) already: its objects are copied as they are")

@@ -71,7 +71,36 @@ struct RouteTests {
         let (first, last) = (try fixture.mapping(1, 2), try fixture.mapping(3, 4))
         let route = try fixture.route(2, 4, mappings: [first, last])
         #expect(names(route) == ["3", "4 by 3to4"] && route.unneeded == [first])
-        #expect(throws: MigrationError.self) { try fixture.route(2, 4, mappings: [first]) }
+        let only = try fixture.route(2, 4, mappings: [first])
+        #expect(names(only) == ["4"] && only.unneeded == [first])
+        let here = try fixture.route(2, 2, mappings: [first, last])
+        #expect(names(here) == ["2"] && here.unneeded == [first, last])
+    }
+
+    @Test("A mapping model that fits no two versions is refused for what does not fit the two ends")
+    func misfit() throws {
+        func version(_ name: String, _ attributes: String...) throws -> ModelVersion {
+            ModelVersion(name: name, model: try model(entity("Order", attributes.map { attribute($0, .string) })))
+        }
+        let fixture = try Fixture([
+            version("1", "memo"), version("2", "note"), version("3", "note", "sum"), version("4", "note", "currency"),
+        ])
+        for (key, value, column, hint) in [
+            ("currency", "$source.memoo", 15, "Did you mean 'memo'?"),
+            ("curency", "$source.memo", 3, "Did you mean 'currency'?"),
+        ] {
+            let path = fixture.folder.file("\(key).json")
+            try Data(
+                """
+                {"formatVersion": 2, "entityMappings": [{
+                  "sourceEntity": "Order", "destinationEntity": "Order", "attributes": {
+                  "\(key)": "\(value)"}}]}
+                """.utf8
+            ).write(to: URL(fileURLWithPath: path))
+            let error = try #require(throws: MigrationError.self) { try fixture.route(1, 4, mappings: [path]) }
+            #expect(error.message.hasPrefix("1 → 4: ") && error.remedy == hint, "\(error)")
+            #expect(error.context.line == 3 && error.context.column == column, "\(error)")
+        }
     }
 
     @Test("Several for one pair run in turn; one that fits several pairs has to be told")
@@ -124,8 +153,9 @@ struct RouteTests {
             }
             #expect(error.code.rawValue == code && error.message.contains(words), "\(error)")
         }
-        let elsewhere = try #require(throws: MigrationError.self) { try fixture.route(1, 2, mappings: [told]) }
-        #expect(elsewhere.code == "chain.mappingElsewhere", "\(elsewhere)")
+        let elsewhere = try fixture.route(1, 2, mappings: [told])
+        #expect(names(elsewhere) == ["2"])
+        #expect(elsewhere.leftOut.map(\.sentence) == ["\(told) is for 2 to 3, which is not on the way: left out"])
     }
 
     @Test("The hint for a mapping model of several pairs can be followed")
