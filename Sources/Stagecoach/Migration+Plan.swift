@@ -13,8 +13,8 @@ extension Migration {
         let place = DestinationPath(path: destinationPath)
         let appends = try options.appendsToExisting && place.exists()
         let prepared = try prepare(place, appends: appends, describes: true)
-        try checkHashes(prepared, appends: appends)
         var plan = prepared.plan
+        plan.refusal = foreseenRefusal(prepared)
         plan.leftBehind = try leftBehind(prepared, counting: link?.expected == nil)
         if link?.expected == nil { plan.passesNoFilter = try passesNoFilter(prepared) }
         guard link?.expected == nil else { return plan }
@@ -84,16 +84,19 @@ extension Migration {
     ///   - earlier: a run to the same destination that did not end. Its counts of the same source are reused.
     ///   - describes: true if the plan itself is wanted. A run without a given plan needs no digests of its inputs, and
     ///     no sampled sizes for a small store.
-    /// - Throws: `plan.outdated`, `plan.edited` (78) if the given plan does not fit; the errors of the inputs.
+    /// - Throws: `plan.outdated`, `plan.edited` (78) if the given plan does not fit; the errors of the inputs, and of a
+    ///   destination that cannot be written: ``checkHashes(_:appends:)``.
     func prepare(
         _ place: DestinationPath, appends: Bool, earlier: InterruptedRun? = nil, temporaryDirectory: String? = nil,
         describes: Bool = false
     ) throws -> Prepared {
-        try Preparation(
+        let prepared = try Preparation(
             migration: self, place: place, appends: appends, earlier: earlier,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory),
             describes: describes || options.plan != nil, byRule: StoreSchema(model: destinationModel)
         ).prepare()
+        try checkHashes(prepared, appends: appends)
+        return prepared
     }
 
     /// Returns the planner of one mapping model, once the result of the previous models is known.

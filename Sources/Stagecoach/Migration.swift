@@ -185,7 +185,6 @@ public final class Migration {
         progress.begin(.opening)
         let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)
-        try checkHashes(prepared, appends: appends)
         if options.onLoss == .refuse {
             try LossRefusal.check(leftBehind(prepared), options)
             try LossRefusal.check(links: linkShortages(prepared), orders: ordersNotKept(prepared), options)

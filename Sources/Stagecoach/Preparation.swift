@@ -230,12 +230,33 @@ struct Preparation {
                     policies: try Policies(mappings: own, manager: migration.manager),
                     isStaged: description.isStaged, work: work, hasRows: hasRows))
             planned.mappings = mappings
+            guard number < migration.mappingModels.count - 1 else { break }
+            let filled = describes ? tablesFilled(by: own, source, isExpected: isExpected) : []
             hasRows = schema.tables.indices.map { table in
-                hasRows.indices.contains(table) && hasRows[table]
+                hasRows.indices.contains(table) && hasRows[table] || filled.contains(table)
                     || own.contains { $0.certainlyFills(table, census) }
             }
         }
         return planned
+    }
+
+    /// Returns the destination tables that mappings fill, as far as the plan can know: by the rows that pass their filters. What
+    /// only the run shows counts as filled, unless the keys have to be kept.
+    private func tablesFilled(by mappings: [PlannedMapping], _ source: Source, isExpected: Bool) -> Set<Int> {
+        let search = FirstSourceRow(
+            source: source.store, layout: source.layout, census: source.census, isExpected: isExpected)
+        var filled: Set<Int> = []
+        for mapping in mappings {
+            guard let table = mapping.destinationTable, !filled.contains(table) else { continue }
+            switch search.first(of: mapping) {
+            case .none: continue
+            case .row: filled.insert(table)
+            case .unknown:
+                let hasRows = mapping.source.map { source.census.count(of: $0) > 0 } ?? false
+                if options.keys != .kept, hasRows { filled.insert(table) }
+            }
+        }
+        return filled
     }
 
     /// Returns the plan's lines about each mapping model.

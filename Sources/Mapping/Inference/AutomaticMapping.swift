@@ -211,6 +211,6 @@ package enum LookupSelector {
     package static let byEntityMappingName = "destinationInstancesForEntityMappingName:sourceInstances:"
     package static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
     static let sourcesByEntityMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
-    static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
-    static let fetchWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
+    package static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
+    package static let fetchWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
 }

@@ -42,6 +42,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
     /// the model: taken over or left behind, with the reason. A sentence each; nil if there is nothing to say.
     public var layout: [String]?
+    /// The error that would end the run because of the source's objects, if that is certain; nil if only the run shows it.
+    public var refusal: Refusal?
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }

@@ -39,6 +39,10 @@ public final class ObjectExplainer {
         _ = try MirroredSource.check(reader.store, options)
         let (entity, key) = try reader.place(of: id)
         let plan = try ExplainedPlan(run, options, source: reader.layout, explaining: entity)
+        let manager = migration.migration(run, from: migration.sourcePath, to: "", options: options).manager
+        for mapping in plan.mappings where !mapping.mapping.hasPolicy {
+            try CalledSelectors.check(mapping, policy: nil, manager: manager)
+        }
         let object = EvaluatedSource(
             entity: entity, table: reader.layout.schema.tableIndex(of: entity), key: key, objects: reader.objects)
         let mappings = try plan.mappings.filter { $0.reads(entity) }.map { mapping in

@@ -195,6 +195,13 @@ struct PlannedAttribute {
     /// The reason why the expression's value does not fit, if it may never be evaluated. A row that evaluates it fails
     /// with this error.
     var refusal: MigrationError?
+
+    /// True if a required attribute has no value in any object that the mapping makes.
+    var isCertainlyMissing: Bool {
+        let givesNothing = expression == nil || expression?.node == .constant(.null)
+        return givesNothing && refusal == nil && defaultValue == nil && !attribute.isOptional
+            && !attribute.isDerived && attribute.requiringComposite == nil
+    }
 }
 
 /// A relationship of a mapping's destination entity and the source of its links.

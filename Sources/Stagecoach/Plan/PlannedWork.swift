@@ -98,6 +98,9 @@ struct PlannedWork: Equatable {
         return ranges.isEmpty ? [.all] : ranges
     }
 
+    /// Tells whether the objects of a table keep their keys.
+    func keepsKeys(ofTable table: Int) -> Bool { tables.contains { $0.table == table && $0.keys == .kept } }
+
     /// Returns the passes of a table's first and last step.
     func passes(ofTable table: Int) -> (first: Int, last: Int) {
         var first: Int?

@@ -84,7 +84,13 @@ struct Planner {
 
     private func possibleKeyMode(table: Int, filling: [Int]) -> (KeyMode, String?) {
         if hasRows.indices.contains(table), hasRows[table] {
-            return (.sequential, "the destination table has rows already")
+            let isFilledBefore = mappings.prefix(firstOwn).contains { $0.destinationTable == table && $0.source != nil }
+            return (
+                .sequential,
+                isFilledBefore
+                    ? "the table is not empty by then: an earlier mapping model fills it"
+                    : "the destination table has rows already"
+            )
         }
         let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
         if let policy = all.first(where: \.hasPolicy) {

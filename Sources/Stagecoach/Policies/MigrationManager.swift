@@ -193,7 +193,9 @@ open class MigrationManager: NSObject {
     }
 
     /// The context of the source's objects. Changes and deletions are kept beside the source; if idle, a context without a store.
-    open var sourceContext: ManagedObjectContext { running?.sourceContext ?? idleSource }
+    open var sourceContext: ManagedObjectContext { filtering ?? running?.sourceContext ?? idleSource }
+    /// The context of a scan by a source filter, which may fetch; nil at other times.
+    var filtering: ManagedObjectContext?
     /// The context of the destination's objects; if idle, a context without a store.
     open var destinationContext: ManagedObjectContext { running?.destinationContext ?? idleDestination }
     private let idleSource = ManagedObjectContext(idle: false)

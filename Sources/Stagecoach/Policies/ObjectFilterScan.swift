@@ -28,7 +28,11 @@ struct ObjectFilterScan {
         defer { notes.end() }
         let before = manager.mappingAtWork
         manager.enter(mapping.mapping)
-        defer { manager.enter(before) }
+        manager.filtering = context
+        defer {
+            manager.filtering = nil
+            manager.enter(before)
+        }
         while try reader.next(into: &objects.window) {
             try modelRun.services.checkCancelled()
             for row in 0..<objects.window.count {

@@ -31,4 +31,27 @@ public struct ChainPlan: Sendable, Codable {
     public var formatVersion = ChainPlan.currentFormatVersion
     /// The migrations, in order.
     public var runs: [Run]
+
+    /// Refuses what a run with the options would certainly refuse: ``MigrationPlan/checkObjects(_:)`` of each migration.
+    ///
+    /// - Throws: the error with its step, if there are several migrations.
+    public func checkObjects(_ options: MigrationOptions) throws(MigrationError) {
+        for (index, run) in runs.enumerated() {
+            do throws(MigrationError) { try run.plan.checkObjects(options) } catch {
+                var error = error
+                if runs.count > 1 {
+                    error.message = "Step \(index + 1) of \(runs.count), \(run.label): \(error.message)"
+                }
+                throw error
+            }
+        }
+    }
+}
+
+extension ChainPlan.Run {
+    /// The versions of the run, for messages.
+    fileprivate var label: String {
+        let unnamed = "an unnamed version"
+        return "\(steps.first?.source ?? unnamed) → \(steps.last?.destination ?? unnamed)"
+    }
 }

@@ -33,7 +33,7 @@ struct PlanCommand {
         case "dot": console.output.write(PlanGraph.text(outline))
         default: console.output.write(PlanWording.text(outline))
         }
-        for run in chain.runs { try run.plan.checkLosses(request.options) }
+        try chain.checkObjects(request.options)
     }
 }
 

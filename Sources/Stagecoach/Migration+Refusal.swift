@@ -1,0 +1,54 @@
+import Diagnostics
+
+extension Migration {
+    /// Returns the error that certainly ends a run because of the source's objects; nil if only the run shows it.
+    ///
+    /// - Complexity: O(rows), if filters leave out all.
+    func foreseenRefusal(_ prepared: Prepared) -> MigrationPlan.Refusal? {
+        let search = FirstSourceRow(
+            source: prepared.source, layout: prepared.layout, census: prepared.census,
+            isExpected: link?.expected != nil)
+        do throws(MigrationError) {
+            try refuseEmptiness(prepared, search)
+            try refuseMissingValues(prepared, search)
+            return nil
+        } catch {
+            return MigrationPlan.Refusal(error)
+        }
+    }
+
+    /// - Throws: `migration.empty` (65).
+    private func refuseEmptiness(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
+        for turn in prepared.turns {
+            for mapping in turn.mappings.dropFirst(turn.earlier) {
+                guard case .none = search.first(of: mapping) else { return }
+            }
+        }
+        try LossRefusal.check(made: 0, of: prepared.census.total, hasPolicies: false, options)
+    }
+
+    /// Refuses rows for which a required attribute has neither a value nor a default, whatever the row holds.
+    ///
+    /// - Throws: `validation.missing` (65) as the run does.
+    private func refuseMissingValues(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
+        guard options.onInvalid == .fail else { return }
+        for turn in prepared.turns {
+            for mapping in turn.mappings.dropFirst(turn.earlier) where mapping.isDeclarative {
+                guard let attribute = mapping.attributes.first(where: \.isCertainlyMissing),
+                    let entity = mapping.destination, let table = mapping.destinationTable,
+                    case .row(let key) = search.first(of: mapping)
+                else { continue }
+                let source = key.map { "\(mapping.source?.definition.name ?? "")/p\($0)" }
+                var error = BrokenRule(
+                    table: table, key: key ?? 0, entity: entity.index, entityName: entity.definition.name,
+                    property: attribute.attribute.name, rule: .required, value: nil, bound: nil,
+                    isRelationship: false, attribute: attribute.attribute.definition
+                ).error(
+                    ObjectOrigin(
+                        mapping: mapping.index, mappingName: mapping.name, sources: [source].compactMap(\.self)))
+                if key == nil || !turn.work.keepsKeys(ofTable: table) { error.context.objectID = nil }
+                throw error
+            }
+        }
+    }
+}
