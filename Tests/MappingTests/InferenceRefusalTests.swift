@@ -34,6 +34,25 @@ struct InferenceRefusalTests {
         }
     }
 
+    @Test("What seems to be renamed is refused with the ways that keep its objects first")
+    func renamed() throws {
+        func model(_ song: String, _ more: String = "Other") throws -> ManagedObjectModel {
+            try M.model(
+                M.entity("Genre", [M.attribute("a")], [M.toMany("songs", song)]), M.entity(song, [M.attribute("b")]),
+                M.entity(more, [M.attribute("c")]))
+        }
+        let error = try #require(M.refusal(try model("Song"), try model("Track")))
+        #expect(error.code == "inference.relationshipDestination")
+        #expect(
+            error.remedy
+                == "Set the renaming identifier of Track to Song, or map Song to Track beside the other entities in a "
+                + "mapping model in JSON (--mapping): { \"sourceEntity\": \"Song\", \"destinationEntity\": \"Track\" }; --unmappable leave goes "
+                + "on without, and leaves all objects of Song behind")
+        // Track is no new entity here, so it is not Song under another name.
+        let known = try #require(M.refusal(try model("Song", "Track"), try model("Track", "Song2")))
+        #expect(known.remedy?.contains("renaming") == false, "\(known)")
+    }
+
     @Test("An element of a composite that changes its type is refused, new and missing ones are not")
     func composites() throws {
         func model(_ latitude: AttributeType, extra: String) throws -> ManagedObjectModel {

@@ -199,8 +199,12 @@ package struct AutomaticMapping {
             targets[old.index] ?? old.withDescendants.flatMap { targets[$0.index] ?? [] }
         if counterparts.isEmpty && !requiresTarget { return nil }
         if counterparts.contains(where: { $0.isKin(of: new) }) { return nil }
-        return .destination(
-            old: old.definition.name, counterpart: counterparts.first?.definition.name, new: new.definition.name)
+        let (oldName, newName) = (old.definition.name, new.definition.name)
+        let isNew = !targets.values.contains { $0.contains(new) }
+        if counterparts.isEmpty, isNew, !old.isAbstract, !new.isAbstract {
+            return .renamedDestination(old: oldName, new: newName)
+        }
+        return .destination(old: oldName, counterpart: counterparts.first?.definition.name, new: newName)
     }
 }
 

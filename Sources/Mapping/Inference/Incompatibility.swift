@@ -13,6 +13,8 @@ package enum Incompatibility: Hashable, Sendable {
     case cardinality
     /// The relationship has another destination: `counterpart` is the old destination's counterpart, nil if it has none.
     case destination(old: String, counterpart: String?, new: String)
+    /// The relationship has another destination, which is new, and nothing became of the old one: it may have another name.
+    case renamedDestination(old: String, new: String)
     /// Two entities without a common ancestor got one.
     case hierarchies(first: String, firstRoot: String, second: String, secondRoot: String)
 
@@ -22,7 +24,7 @@ package enum Incompatibility: Hashable, Sendable {
         case .attributeType, .compositeElement: "inference.attributeType"
         case .kind: "inference.propertyKind"
         case .cardinality: "inference.cardinality"
-        case .destination: "inference.relationshipDestination"
+        case .destination, .renamedDestination: "inference.relationshipDestination"
         case .hierarchies: "inference.hierarchies"
         }
     }
@@ -40,7 +42,7 @@ package enum Incompatibility: Hashable, Sendable {
         case .attributeType(let old, let new), .compositeElement(_, let old, let new):
             guard let given = ExpressionType(old), let wanted = ExpressionType(new) else { return false }
             return wanted.takes(given)
-        case .kind, .cardinality, .destination, .hierarchies: return false
+        case .kind, .cardinality, .destination, .renamedDestination, .hierarchies: return false
         }
     }
 
@@ -55,7 +57,7 @@ package enum Incompatibility: Hashable, Sendable {
             "Source and destination property kinds are incompatible: \(old) became \(new)"
         case .cardinality:
             "Source and destination relationship cardinalities are incompatible: a to-many became a to-one"
-        case .destination(let old, nil, let new):
+        case .destination(let old, nil, let new), .renamedDestination(let old, let new):
             "Source and destination relationship destination entities are incompatible: \(old) has no counterpart, "
                 + "and the relationship now points to \(new)"
         case .destination(let old, let counterpart?, let new):
@@ -118,7 +120,34 @@ struct InferenceProblems {
             remedy: remedy, context: .init(entity: first.entity, property: first.property))
     }
 
+    /// The ways to keep the objects of entities that seem to be renamed, in words; nil if there are none.
+    private var renaming: (remedy: String, cost: String)? {
+        var old: [String] = []
+        var new: [String] = []
+        for case .renamedDestination(let from, let to) in problems.map(\.reason)
+        where !old.contains(from) && !new.contains(to) {
+            old.append(from)
+            new.append(to)
+        }
+        guard !old.isEmpty else { return nil }
+        let identifiers = zip(old, new).map { "the renaming identifier of \($1) to \($0)" }
+        let lines = zip(old, new).map {
+            "{ \"sourceEntity\": \"\($0)\", \"destinationEntity\": \"\($1)\" }"
+        }
+        return (
+            "Set " + identifiers.joined(separator: " and ") + ", or map "
+                + zip(old, new).map { "\($0) to \($1)" }.joined(separator: " and ")
+                + " beside the other entities in a mapping model in JSON (--mapping): " + lines.joined(separator: ", "),
+            old.map { "all objects of \($0)" }.joined(separator: " and ")
+        )
+    }
+
     private var remedy: String {
+        if let renaming {
+            return renaming.remedy
+                + (problems.allSatisfy(\.reason.mayBeLeft)
+                    ? "; --unmappable leave goes on without, and leaves \(renaming.cost) behind" : "")
+        }
         let left = problems.filter(\.reason.mayBeLeft)
         guard left.count == problems.count, let property = left.first?.property else {
             return "Write a mapping model that says how these are computed"
