@@ -48,6 +48,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
     public var sentence: String {
         let references = count.counted("reference")
         let (name, isOne) = (name ?? "", count == 1)
+        let objects = isOne ? "its object" : "their objects"
         func unmigrated(_ why: String) -> String {
             "\(references) to objects that were not migrated became nil: \(why)"
         }
@@ -55,15 +56,17 @@ public struct NilReferences: Sendable, Codable, Equatable {
             switch cause {
             case .dangling: "\(references) to rows that do not exist became nil"
             case .otherEntity:
-                (isOne ? "1 object points to a \(name)" : "\(count.grouped) objects point to a \(name) each")
+                (isOne ? "1 object points" : "\(count.grouped) objects point") + " to \(name.withArticle)"
+                    + (isOne ? "" : " each")
                     + ", which is no \(destinationEntity) in the new model; "
                     + (isOne ? "the reference became nil" : "the references became nil")
             case .otherMapping:
                 unmigrated("only entity mapping \(name) made them, and the lookup does not ask it")
-            case .filtered: unmigrated("the filter of entity mapping \(name) left them out")
+            // Another entity mapping may have migrated them.
+            case .filtered: "\(references) became nil: the filter of entity mapping \(name) left \(objects) out"
             case .dropped: unmigrated("the policy of entity mapping \(name) made nothing of them")
             case .filteredOrDropped:
-                unmigrated("the filter or the policy of entity mapping \(name) left them out")
+                "\(references) became nil: the filter or the policy of entity mapping \(name) left \(objects) out"
             case .removed: unmigrated("entity mapping \(name) removes them")
             case .withoutMapping: unmigrated("\(name) has no entity mapping")
             case .stray: unmigrated("they are of no entity of the source model")
@@ -90,6 +93,14 @@ public struct NilReferences: Sendable, Codable, Equatable {
             return
         }
         lines.insert(line, at: lines.firstIndex { $0.order > line.order } ?? lines.count)
+    }
+}
+
+extension String {
+    /// The name of an entity behind its article: `a Book`, `an Item`.
+    fileprivate var withArticle: String {
+        let isVowel = lowercased().first.map("aeio".contains) ?? false
+        return (isVowel ? "an " : "a ") + self
     }
 }
 

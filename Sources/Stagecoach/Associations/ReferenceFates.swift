@@ -66,7 +66,7 @@ final class ReferenceFates {
                 return ReferenceFate(cause: .otherMapping, name: mapping.name)
             }
         }
-        if let other { return other }
+        if let other { return try leftOut(key, table: index, for: relationship) ?? other }
         if table.entities.count == 1 { return fate(ofRowsOf: table.entities[0]) }
         guard let entity = try source.entity(ofKey: key, table: index, in: layout) else {
             return ReferenceFate(cause: .stray)
@@ -89,6 +89,21 @@ final class ReferenceFates {
         return false
     }
 
+    /// Returns the cause why no mapping made an object for the relationship of a row of which another mapping made one; nil if
+    /// no mapping was there to make it.
+    private func leftOut(
+        _ key: Int64, table index: Int, for relationship: RelationshipDescription
+    ) throws(MigrationError) -> ReferenceFate? {
+        let fitting = table(index).makers.filter {
+            $0.filter != nil && $0.sourceTable == index
+                && $0.destination?.isKindOf(entity: relationship.destination) == true
+        }
+        guard !fitting.isEmpty, let entity = try source.entity(ofKey: key, table: index, in: layout) else { return nil }
+        let row = layout.schema.model.entity(at: entity)
+        return fitting.first { $0.reads(row) }.map { ReferenceFate(cause: causeOfLeavingOut($0), name: $0.name) }
+    }
+
+    /// Returns the cause why rows of an entity have no destination object.
     func fate(ofRowsOf entity: EntityDescription) -> ReferenceFate {
         let own = mappings.filter { $0.reads(entity) }
         guard !own.isEmpty else { return ReferenceFate(cause: .withoutMapping, name: entity.definition.name) }

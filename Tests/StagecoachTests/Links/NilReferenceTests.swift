@@ -93,8 +93,8 @@ struct NilReferenceTests {
         #expect(report.counts.unmigratedReferences == 7)
         #expect(
             report.notes.contains(
-                "Owner.filtered: 1 reference to objects that were not migrated became nil: "
-                    + "the filter of entity mapping Some left them out (Owner/p1)"))
+                "Owner.filtered: 1 reference became nil: the filter of entity mapping Some left its object out (Owner/p1)"
+            ))
     }
 
     @Test("References to rejected objects are told of by relationship", arguments: [false, true])
