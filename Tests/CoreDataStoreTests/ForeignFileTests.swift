@@ -23,7 +23,12 @@ struct ForeignFileTests {
         (random, "encrypted, most likely by SQLCipher", "sqlcipher_export"),
         (Array(random.prefix(5001)), "encrypted or compressed", "Decrypt"),
         ([UInt8](repeating: 0, count: 16) + Array("T-DB".utf8) + [9, 9, 0, 0] + random, "a Realm file", "Realm"),
-        (Array("CoreData".utf8) + random, "a binary store of Core Data (NSBinaryStoreType)", "migratePersistentStore"),
+        (
+            Array("CoreData\0\0\0\u{1}\u{8}\u{4}\u{8}\0".utf8) + random,
+            "a binary store of Core Data (NSBinaryStoreType)",
+            "migratePersistentStore"
+        ),
+        (Array("CoreData is a framework.\n".utf8), "a text", "main file"),
         (
             Array(
                 """

@@ -39,7 +39,8 @@ enum ForeignFile {
 
     /// Offset, bytes, what they say, remedy.
     private static let signatures: [(Int, [UInt8], String, String)] = [
-        (0, Array("CoreData".utf8), "a binary store of Core Data (NSBinaryStoreType)", export),
+        // Eight letters may begin a text: the first bytes of the version come with them.
+        (0, Array("CoreData\0\0\0".utf8), "a binary store of Core Data (NSBinaryStoreType)", export),
         (16, Array("T-DB".utf8), "a Realm file", "Export it by Realm: Core Data did not make it"),
         (0, Array("bplist".utf8), "a binary property list", "Name the store's main file"),
         (0, [0x50, 0x4B, 0x03, 0x04], "a zip archive", unpack), (0, [0x50, 0x4B, 0x05, 0x06], "a zip archive", unpack),

@@ -87,6 +87,23 @@ public enum ModelLocator {
         return isVersion ? folder : nil
     }
 
+    /// Returns the names of the versions of an argument: all of the folder that it names, or that of a single model.
+    ///
+    /// - Throws: as ``versions(in:)``; for a single model as ``load(_:)``.
+    package static func candidates(of argument: String) throws(MigrationError) -> [String] {
+        if let bundle = bundle(of: argument) { return try versions(in: bundle) }
+        return [try loneName(load(argument), argument)]
+    }
+
+    /// Reads one of the ``candidates(of:)``.
+    package static func candidate(_ name: String, of argument: String) throws(MigrationError) -> ManagedObjectModel {
+        try load(bundle(of: argument).map { "\($0):\(name)" } ?? argument).model
+    }
+
+    private static func loneName(_ loaded: LoadedModel, _ argument: String) -> String {
+        loaded.versionName ?? lastComponent(argument)
+    }
+
     /// Returns the names of the versions in an `.xcdatamodeld` or `.momd` folder, without extension, sorted with numbers in
     /// them compared as numbers.
     ///

@@ -87,8 +87,11 @@ private struct XcodeObjectReader {
         if model == nil {
             throw MigrationError(
                 "mapping.notAMapping", .configuration,
-                "The file holds no XDDEVMAPPINGMODEL object: it may be an XML store of Core Data",
-                remedy: "Name an .xcmappingmodel, or the xcmapping.xml in it", context: .init(path: path))
+                "The file has no object XDDEVMAPPINGMODEL: it is an XML store of Core Data",
+                remedy: "Name an .xcmappingmodel, or the xcmapping.xml in it. To migrate the store, open it in the app "
+                    + "or on a Mac by NSPersistentStoreCoordinator, and have it written as an SQLite store "
+                    + "(migratePersistentStore to type SQLite)",
+                context: .init(path: path))
         }
     }
 

@@ -34,7 +34,7 @@ public struct StoreVersion: Sendable {
     ///
     /// - Parameters:
     ///   - path: the store; it is only read.
-    ///   - bundle: the folder with the available versions; nil: only the store's cached model is used.
+    ///   - bundle: the folder with the available versions, or a single model; nil: only the store's cached model is used.
     ///   - namesAll: true to get all versions that match. Else the bundle is read only if the store's cached model does
     ///     not tell which model wrote it.
     /// - Throws: `model.unknownVersion` (78) with the evidence that was checked and the nearest version; the errors of
@@ -73,7 +73,7 @@ private struct StoreVersionSearch {
         if let cached, !namesAll {
             return StoreVersion(evidence: .cachedModel, names: [], model: cached, label: label)
         }
-        let names = try bundle.map { path throws(MigrationError) in try ModelLocator.versions(in: path) } ?? []
+        let names = try bundle.map { path throws(MigrationError) in try ModelLocator.candidates(of: path) } ?? []
         let tables = try StoreTableNames(store)
         var matching: [ModelVersion] = []
         var same: [String] = []
@@ -121,7 +121,7 @@ private struct StoreVersionSearch {
     /// Returns a version of the bundle; nil if it is not a valid model, because then it cannot be recognised. An error
     /// of the disk is thrown, because that version may be the one.
     private static func version(_ name: String, in bundle: String) throws(MigrationError) -> ManagedObjectModel? {
-        do throws(MigrationError) { return try ModelLocator.load("\(bundle):\(name)").model } catch {
+        do throws(MigrationError) { return try ModelLocator.candidate(name, of: bundle) } catch {
             guard error.category != .io else { throw error }
             return nil
         }

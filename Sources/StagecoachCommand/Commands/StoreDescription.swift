@@ -170,21 +170,22 @@ extension StoreDescription.Version {
     fileprivate static func find(
         store: String, argument: String
     ) throws(MigrationError) -> (Self, ManagedObjectModel?) {
-        guard let folder = ModelLocator.bundle(of: argument) else {
-            throw MigrationError(
-                "model.noBundle", .configuration, "The model is not a folder of versions",
-                remedy: "Name an .xcdatamodeld or .momd", at: argument)
-        }
+        let isLone = ModelLocator.bundle(of: argument) == nil
+        let folder = ModelLocator.bundle(of: argument) ?? argument
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
-            let problem = "the store's cached model is that of no version there, and no version has its hashes"
+            let problem =
+                isLone
+                ? "the version hashes are not equal"
+                : "the store's cached model is that of no version there, and no version has its hashes"
             let version = Self(
                 bundle: folder, versions: found.names, evidence: found.evidence,
                 problem: found.names.isEmpty ? problem : nil, configurations: found.configurations)
             return (version, found.model)
         } catch {
             guard error.code == "model.unknownVersion" else { throw error }
-            return (Self(bundle: folder, versions: [], evidence: nil, problem: error.message), nil)
+            let problem = isLone ? "the version hashes are not equal. \(error.message)" : error.message
+            return (Self(bundle: folder, versions: [], evidence: nil, problem: problem), nil)
         }
     }
 }

@@ -54,14 +54,14 @@ enum ModelArgument {
     ///
     /// - Parameters:
     ///   - store: the store's path.
-    ///   - bundle: the `--to` argument. Its versions are tried if the store has no usable cached model.
+    ///   - bundle: the `--to` argument. Its versions, or the single model, are tried if the store has no usable cached model.
     ///   - hashes: the store's version hashes, by which a version found by the cached model gets its name in the bundle.
     ///   - namesAll: true to try them in any case.
     /// - Complexity: O(model); O(versions of the bundle) if the store has no cached model, and once for its names.
     static func ofStore(
         _ store: String, bundle: String, hashes: [String: [UInt8]] = [:], namesAll: Bool = false
     ) throws(MigrationError) -> StoreVersion {
-        let bundle = ModelLocator.bundle(of: bundle)
+        let bundle = ModelLocator.bundle(of: bundle) ?? (ModelLocator.isModel(name: bundle) ? bundle : nil)
         do throws(MigrationError) {
             var found = try StoreVersion.find(store: store, bundle: bundle, namesAll: namesAll)
             if found.names.isEmpty, let bundle { found.names = versionName(hashes, in: bundle).map { [$0] } ?? [] }
@@ -78,8 +78,8 @@ enum ModelArgument {
         return versions.withLock { known in
             let versions =
                 known[bundle]
-                ?? ((try? ModelLocator.versions(in: bundle)) ?? []).compactMap { name in
-                    let model = try? ModelLocator.load("\(bundle):\(name)").model
+                ?? ((try? ModelLocator.candidates(of: bundle)) ?? []).compactMap { name in
+                    let model = try? ModelLocator.candidate(name, of: bundle)
                     return model.map { (name, $0.entityVersionHashesByName.mapValues { Array($0) }) }
                 }
             known[bundle] = versions
