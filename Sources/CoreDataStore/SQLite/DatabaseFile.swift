@@ -117,6 +117,10 @@ package struct DatabaseFile: Sendable {
     static func openError(_ code: Int32, _ path: String) -> MigrationError {
         let context = MigrationError.Context(path: path)
         switch code {
+        case ENOENT where path.contains("\u{FFFD}"):
+            return MigrationError(
+                "store.nameNotUTF8", .noInput, "The name of the file is not UTF-8, and so it cannot be opened",
+                remedy: "Rename the file, or name it by a link", context: context)
         case ENOENT, ENOTDIR:
             return MigrationError(
                 "store.notFound", .noInput, "There is no such file", remedy: "Name a store, as Library.sqlite",

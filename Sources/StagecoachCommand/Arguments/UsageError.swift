@@ -20,6 +20,9 @@ package struct UsageError: Error, Equatable, Sendable {
 
 /// The errors. Options are named with their dashes.
 extension UsageError {
+    static func notUTF8(_ argument: String) -> Self {
+        Self("the argument '\(argument)' is not UTF-8: rename the file, or name it by a link")
+    }
     static let missingCommand = Self("a command is missing")
 
     static func unknownCommand(_ name: String, nearest: String?) -> Self {

@@ -20,12 +20,26 @@ package enum CommandProcess {
             workerMemory: workerMemory)
         watchSignals(console)
         CrashLine.install(command: arguments.first, batch: workerMemory == nil ? nil : descriptor)
+        if let damaged = firstArgumentWithoutUTF8() {
+            console.messages.write(UsageError.notUTF8(damaged).text(command: nil))
+            return MigrationError.Category.usage.rawValue
+        }
         let code = Command.run(arguments, console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
         console.messages.write(
             "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
         return MigrationError.Category.io.rawValue
+    }
+
+    /// Returns the first argument that is no UTF-8, with replacement characters; nil if all are. No file can be found by such
+    /// a text.
+    private static func firstArgumentWithoutUTF8() -> String? {
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index] else { continue }
+            if String(validatingCString: argument) == nil { return String(cString: argument) }
+        }
+        return nil
     }
 
     /// Directs what user code prints to standard error, so that standard output has the command's results alone. Returns the
