@@ -48,7 +48,29 @@ extension Migration {
 
     /// Returns the links for which the destination has no room, as far as the source alone tells.
     func linkShortages(_ prepared: Prepared) throws(MigrationError) -> [LinksNotMade] {
-        try LinkShortages(layout: prepared.layout, mappings: prepared.mappings).count(in: prepared.source)
+        try markingMeant(
+            LinkShortages(layout: prepared.layout, mappings: prepared.mappings).count(in: prepared.source), prepared)
+    }
+
+    /// Returns lines in which those are marked whose loss is declared, by either side of the pair.
+    func markingMeant(_ links: [LinksNotMade], _ prepared: Prepared) -> [LinksNotMade] {
+        links.map { line in
+            var line = line
+            if isMeant(line.source, prepared) { line.isMeant = true }
+            return line
+        }
+    }
+
+    /// Tells whether the loss of a source relationship's links is declared.
+    ///
+    /// - Parameter label: `Entity.relationship`.
+    private func isMeant(_ label: String, _ prepared: Prepared) -> Bool {
+        let parts = label.split(separator: ".", maxSplits: 1).map(String.init)
+        guard parts.count == 2, let relationship = sourceModel.entity(named: parts[0])?.relationship(named: parts[1])
+        else { return false }
+        return [relationship, relationship.inverseRelationship].compactMap(\.self).contains {
+            prepared.left.meant.covers(entity: $0.entity, property: $0.name)
+        }
     }
 
     /// Returns the ordered relationships whose order the migration does not keep, with the numbers of their lists.
@@ -57,6 +79,10 @@ extension Migration {
     func ordersNotKept(_ prepared: Prepared) throws(MigrationError) -> [OrdersNotKept] {
         try OrderLosses(
             layout: prepared.layout, mappings: prepared.mappings, reads: prepared.left.reads, census: prepared.census
-        ).count(in: prepared.source)
+        ).count(in: prepared.source).map { line in
+            var line = line
+            if isMeant(line.relationship, prepared) { line.isMeant = true }
+            return line
+        }
     }
 }

@@ -216,10 +216,10 @@ struct StoreLoad {
 
     /// Counts the links that were not made and the orders that are not kept.
     private func countLosses(_ loaded: inout LoadedStore) throws {
-        loaded.linksNotMade = try LinkAccount(
+        let account = LinkAccount(
             run: run, archive: previous.archive, destination: store.destination, census: prepared.census,
-            mayReject: loaded.rejects != nil
-        ).linksNotMade()
+            mayReject: loaded.rejects != nil)
+        loaded.linksNotMade = migration.markingMeant(try account.linksNotMade(), prepared)
         loaded.ordersNotKept = try migration.ordersNotKept(prepared)
     }
 

@@ -44,7 +44,10 @@ final class CheckPage {
             ["further objects", "", $0.relationship, $0.kept.rawValue, "\($0.count)", ""]
         }
         rows += (report.linksNotMade ?? []).map {
-            ["links not made", "", $0.relationship, $0.cause.rawValue, "\($0.links)", $0.objects.joined(separator: " ")]
+            [
+                "links not made", "", $0.relationship, $0.cause.rawValue, "\($0.links)",
+                $0.objects.joined(separator: " "),
+            ]
         }
         rows += (report.ordersNotKept ?? []).map { ["order not kept", "", $0.relationship, "", "\($0.lists)", ""] }
         return ReportTable.text(rows)

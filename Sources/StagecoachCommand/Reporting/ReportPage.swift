@@ -117,10 +117,13 @@ struct ReportPage {
                 outcome.append((Figures.count(amount), noun + (amount == 1 ? "" : "s") + " left out"))
             }
             if report.lostLinks > 0 {
-                outcome.append((Figures.count(report.lostLinks), report.lostLinks == 1 ? "link not made" : "links not made"))
+                outcome.append(
+                    (Figures.count(report.lostLinks), report.lostLinks == 1 ? "link not made" : "links not made"))
             }
             if report.lostOrders > 0 { outcome.append((Figures.count(report.lostOrders), "orders not kept")) }
-            if left?.isEmpty ?? true, report.lostLinks + report.lostOrders == 0 { outcome.append(("0", "objects, values and links left out")) }
+            if left?.isEmpty ?? true, report.lostLinks + report.lostOrders == 0 {
+                outcome.append(("0", "objects, values and links left out"))
+            }
             outcome.append((Figures.count(rejects), rejects == 1 ? "object rejected" : "objects rejected"))
             outcome.append((Figures.count(warnings), warnings == 1 ? "warning" : "warnings"))
             body.figures(outcome)
@@ -231,7 +234,8 @@ struct ReportPage {
     private func linksNotMade(_ body: inout Markup) {
         let links = (account.report?.linksNotMade ?? []).map { line in
             [
-                line.relationship, Figures.count(line.links), line.ofLinks.map(Figures.count) ?? "–", line.cause.rawValue,
+                line.relationship, Figures.count(line.links), line.ofLinks.map(Figures.count) ?? "–",
+                line.cause.rawValue,
                 line.objects.joined(separator: ", "),
             ]
         }
