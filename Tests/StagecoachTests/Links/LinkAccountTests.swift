@@ -1,0 +1,111 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Links that are not made and orders that are not kept, in cases by hand. ``LinkLawRandomTests`` has the rest.
+@Suite("The account of links")
+struct LinkAccountTests {
+    private static func friends() throws -> ManagedObjectModel {
+        try model(entity("Contact", [attribute("name", .string)], [toMany("friends", "Contact", inverse: "friends")]))
+    }
+
+    @Test(
+        "A join row of a relationship that is its own inverse is counted, whichever end is missing", arguments: [0, 1])
+    func danglingReflexive(missing side: Int) throws {
+        let version = try Self.friends()
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: version)
+        for key in 1...Int64(3) { store.insert("Contact", key) }
+        store.setMembers("Contact", 2, "friends", [3])
+        store.joins[0][side == 0 ? ReferencePair(99, 1) : ReferencePair(1, 99)] = ReferenceOrders()
+        try store.write(path: folder.file("old.sqlite"))
+        let migration = Migration(
+            from: folder.file("old.sqlite"), model: version,
+            mapping: try MappingModel.inferred(from: version, to: version), to: folder.file("new.sqlite"),
+            model: version)
+        let check = try migration.check()
+        #expect(check.danglingReferences.map(\.samples) == [["Contact/p1"]])
+        #expect(check.danglingReferences.map(\.count) == [1])
+        let report = try migration.run()
+        #expect(report.notes.contains("Contact.friends: 1 reference to rows that do not exist became nil (Contact/p1)"))
+        let lines = try #require(report.linksNotMade)
+        #expect(lines.map(\.cause) == [.dangling])
+        #expect(lines.map(\.objects) == [["Contact/p1"]])
+        #expect(lines.map(\.links) == [1])
+    }
+
+    /// The clubs of a person become one club, and the songs of a playlist lose their order.
+    private static func lossy() throws -> (old: ManagedObjectModel, new: ManagedObjectModel, mapping: MappingModel) {
+        let old = try model(
+            entity("Person", [], [toMany("clubs", "Club", inverse: "members")]),
+            entity(
+                "Club", [],
+                [
+                    toMany("members", "Person", inverse: "clubs"),
+                    toMany("songs", "Song", inverse: "club", ordered: true),
+                ]),
+            entity("Song", [], [toOne("club", "Club", inverse: "songs")]))
+        let new = try model(
+            entity("Person", [], [toOne("club", "Club", inverse: "members")]),
+            entity(
+                "Club", [],
+                [toMany("members", "Person", inverse: "club"), toMany("songs", "Song", inverse: "club")]),
+            entity("Song", [], [toOne("club", "Club", inverse: "songs")]))
+        let mapping = mappings(
+            try mapping("PersonToPerson", "Person", "Person", relationships: [:]),
+            try mapping(
+                "ClubToClub", "Club", "Club",
+                relationships: ["members": via("members", "$source.members"), "songs": via("songs", "$source.songs")]),
+            try mapping("SongToSong", "Song", "Song", relationships: ["club": via("club", "$source.club")]))
+        return (old, new, mapping)
+    }
+
+    private func lossy(_ change: (inout MigrationOptions) -> Void) throws -> (Migration, TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        let (old, new, mapping) = try Self.lossy()
+        try ReferenceStore.make(old) { store in
+            for key in 1...Int64(2) { for name in ["Person", "Club", "Song"] { store.insert(name, key) } }
+            store.setMembers("Person", 1, "clubs", [1, 2])
+            store.setMembers("Person", 2, "clubs", [1])
+            store.setMembers("Club", 1, "songs", [2, 1])
+        }.write(path: folder.file("old.sqlite"))
+        var options = MigrationOptions()
+        change(&options)
+        let migration = Migration(
+            from: folder.file("old.sqlite"), model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new,
+            options: options)
+        return (migration, folder)
+    }
+
+    @Test("Links without room and lost orders are told by run, check and plan, with their objects")
+    func told() throws {
+        let (migration, folder) = try lossy { _ in }
+        _ = folder
+        let (plan, check, report) = (try migration.plan(), try migration.check(), try migration.run())
+        let line = try #require(report.linksNotMade?.first)
+        #expect(line.relationship == "Person.club" && line.cause == .taken && line.objects == ["Person/p1"])
+        #expect(line.links == 1 && line.ofLinks == 3)
+        #expect(check.linksNotMade == report.linksNotMade && check.ordersNotKept == report.ordersNotKept)
+        #expect(plan.linksNotMade?.map(\.links) == [1] && plan.ordersNotKept == report.ordersNotKept)
+        #expect(report.ordersNotKept?.map(\.relationship) == ["Club.songs"])
+        #expect(report.ordersNotKept?.map(\.lists) == [1])
+    }
+
+    @Test(
+        "refuse refuses them, unless the losses are declared",
+        arguments: [[], ["Club.members"], ["Person.clubs", "Club.songs"]])
+    func declared(names: [String]) throws {
+        let (migration, folder) = try lossy {
+            $0.onLoss = .refuse
+            $0.allowedLosses = Set(names)
+        }
+        _ = folder
+        var code: MigrationError.Code?
+        do { _ = try migration.run() } catch let error as MigrationError { code = error.code }
+        #expect(code == (names.count == 2 ? nil : "migration.loss"))
+        #expect(try migration.check().refusal(migration.options)?.code == code)
+    }
+}
