@@ -63,6 +63,8 @@ struct StoreLoad {
         var loaded = LoadedStore()
         loaded.rejects = resumed?.turns.rejects
         for number in prepared.turns.indices { try load(number, &loaded) }
+        // A check ends with a closed store if objects would be rejected.
+        try store.reopenFilled()
         try previous.countUnmigrated(in: store.destination)
         try countLosses(&loaded)
         if case .publish = mode { try complete(&loaded) }

@@ -77,6 +77,15 @@ final class PrivateStore {
         return checkpoint
     }
 
+    /// Opens the filled store again if a load closed it, so that its links can be read. It is not filled any more.
+    func reopenFilled() throws(MigrationError) {
+        guard destination.connection.handle == nil else { return }
+        destination = try DestinationStore(
+            resuming: path, schema: destination.schema, knowledge: destination.knowledge, stamp: destination.stamp,
+            cacheBytes: cacheBytes, vfs: vfs)
+        interruptible()
+    }
+
     /// Opens a copy of the copy of the store. The filled store must be closed.
     func goBack(to checkpoint: DestinationStore.Checkpoint) throws {
         destination = try DestinationStore(
