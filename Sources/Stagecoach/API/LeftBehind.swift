@@ -84,7 +84,8 @@ public struct LeftBehind: Sendable, Codable, Equatable {
     /// - Parameter lines: the lines, in any order.
     public init(lines: [Line]) {
         self.lines = lines.sorted {
-            ($0.entity, $0.property ?? "", $0.reason.rawValue) < ($1.entity, $1.property ?? "", $1.reason.rawValue)
+            ($0.entity, $0.property ?? "", $0.reason.rawValue, $0.isMeant == true ? 1 : 0)
+                < ($1.entity, $1.property ?? "", $1.reason.rawValue, $1.isMeant == true ? 1 : 0)
         }
         let lost = lines.filter(\.isLost)
         let isCounted = lost.allSatisfy { $0.objects ?? $0.values ?? $0.links != nil }
