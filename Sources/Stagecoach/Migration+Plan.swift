@@ -16,8 +16,9 @@ extension Migration {
         var plan = prepared.plan
         plan.refusal = foreseenRefusal(prepared)
         plan.leftBehind = try leftBehind(prepared, counting: link?.expected == nil)
-        if link?.expected == nil { plan.passesNoFilter = try passesNoFilter(prepared) }
+        // The source of a later run of a chain does not exist yet.
         guard link?.expected == nil else { return plan }
+        plan.passesNoFilter = try passesNoFilter(prepared)
         let (links, orders) = (try linkShortages(prepared), try ordersNotKept(prepared))
         plan.linksNotMade = links.isEmpty ? nil : links
         plan.ordersNotKept = orders.isEmpty ? nil : orders

@@ -5,9 +5,9 @@ extension MigrationPlan {
     public struct Refusal: Sendable, Codable, Equatable {
         /// The code of the error.
         public var code: String
-        /// What is wrong, as a sentence without a full stop.
+        /// The problem, as a sentence without a full stop.
         public var message: String
-        /// What the user can do; nil if the message says it.
+        /// The remedy; nil if the message says it.
         public var remedy: String?
         /// The destination entity; nil if it is about none.
         public var entity: String?

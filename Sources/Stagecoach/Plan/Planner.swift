@@ -88,7 +88,7 @@ struct Planner {
             return (
                 .sequential,
                 isFilledBefore
-                    ? "the table is not empty by then: an earlier mapping model fills it"
+                    ? "the table is not empty by then: a previous mapping model fills it"
                     : "the destination table has rows already"
             )
         }

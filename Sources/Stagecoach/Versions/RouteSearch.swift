@@ -343,7 +343,7 @@ final class RouteSearch {
         error.message =
             "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
             + "\(line.versions.count - 2) versions between; directly: " + error.message
-        // What keeps the data comes first.
+        // A remedy that keeps the data stays the first.
         if error.remedy?.hasPrefix("Set the renaming identifier") ?? false { return error }
         let leaves = error.remedy?.contains("--unmappable leave") ?? false
         error.remedy =

@@ -79,9 +79,9 @@ struct LinkReadings {
     /// partners it can have one.
     var losesLinks: Bool {
         readings.contains { reading in
-            let relationship = reading.planned.relationship
-            let read = reading.isForward ? set.relationship : set.opposite.first ?? set.relationship
-            return (read.isToMany && !relationship.isToMany) || (read.sharesMembers && !relationship.sharesMembers)
+            let room = room(of: reading)
+            return (set.relationship.isToMany && !room.manyMembers)
+                || (set.relationship.sharesMembers && !room.manyOwners)
         }
     }
 }
@@ -107,7 +107,7 @@ struct CauseCounts {
         var line =
             lines.removeValue(forKey: cause)
             ?? LinksNotMade(
-                relationship: naming, source: source, cause: cause, links: 0, ofLinks: nil, objects: [])
+                relationship: naming, source: source, cause: cause, links: 0, objects: [])
         line.links += 1
         if known.count < LinksNotMade.mostObjects {
             let object = try object()

@@ -1,3 +1,4 @@
+import Diagnostics
 import SpillStorage
 
 /// A link between two destination objects, made by a mapping without a policy.
@@ -127,14 +128,25 @@ struct LinkStream {
         try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, _ in
             guard let member = try members.destinationKey(of: memberSource) else { return }
             for candidate in candidates where try candidate.keys.destinationKey(of: ownerSource) != nil { return }
-            if let existing, try !existing.contains(ownerSource) {
-                if !missing.isRepeat { counts.add(counted, .dangling, owner: member) }
-            } else {
-                try missing.note(
-                    ownerSource, inTable: argument.table, number: lookup, of: counted, owner: member, &counts)
-            }
+            try note(ownerSource, existing, argument.table, lookup, counted, owner: member, &counts)
         }
         run.tally.add(counts)
+    }
+
+    /// Notes a source object that a lookup found nothing for: a row that does not exist is counted at once.
+    ///
+    /// - Parameters:
+    ///   - existing: the keys of the table; nil if they are not known.
+    ///   - number: the lookup's number among those whose references are kept; nil if they are counted.
+    private func note(
+        _ source: Int64, _ existing: KeyIndex?, _ table: Int, _ number: UInt64?, _ counted: CountedRelationship,
+        owner: Int64, _ counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        if let existing, try !existing.contains(source) {
+            if !missing.isRepeat { counts.add(counted, .dangling, owner: owner) }
+        } else {
+            try missing.note(source, inTable: table, number: number, of: counted, owner: owner, &counts)
+        }
     }
 
     /// Returns the mappings with which policies associated objects, each with the candidate of its own rows.
@@ -207,12 +219,7 @@ struct LinkStream {
                 }
             }
             guard !found, countsMissing else { return }
-            if let existing, try !existing.contains(memberSource) {
-                if !missing.isRepeat { counts.add(counted, .dangling, owner: key) }
-            } else {
-                try missing.note(
-                    memberSource, inTable: argument.table, number: lookup, of: counted, owner: key, &counts)
-            }
+            try note(memberSource, existing, argument.table, lookup, counted, owner: key, &counts)
         }
         run.tally.add(counts)
     }
