@@ -48,17 +48,21 @@ extension Migration {
 
     /// Returns the links for which the destination has no room, as far as the source alone tells.
     func linkShortages(_ prepared: Prepared) throws(MigrationError) -> [LinksNotMade] {
-        try markingMeant(
+        try marking(
             LinkShortages(layout: prepared.layout, mappings: prepared.mappings).count(in: prepared.source), prepared)
     }
 
-    /// Returns lines in which those are marked whose loss is declared, by either side of the pair.
-    func markingMeant(_ links: [LinksNotMade], _ prepared: Prepared) -> [LinksNotMade] {
+    /// Returns lines in which those are marked whose loss is declared, by either side of the pair, or allowed.
+    func marking(_ links: [LinksNotMade], _ prepared: Prepared) -> [LinksNotMade] {
         links.map { line in
             var line = line
-            if isMeant(line.source, prepared) { line.isMeant = true }
+            (line.isMeant, line.isAllowed) = marks(line.source, prepared)
             return line
         }
+    }
+
+    private func marks(_ label: String, _ prepared: Prepared) -> (isMeant: Bool?, isAllowed: Bool?) {
+        (isMeant(label, prepared) ? true : nil, options.onLoss == .allow ? true : nil)
     }
 
     /// Tells whether the loss of a source relationship's links is declared.
@@ -81,7 +85,7 @@ extension Migration {
             layout: prepared.layout, mappings: prepared.mappings, reads: prepared.left.reads, census: prepared.census
         ).count(in: prepared.source).map { line in
             var line = line
-            if isMeant(line.relationship, prepared) { line.isMeant = true }
+            (line.isMeant, line.isAllowed) = marks(line.relationship, prepared)
             return line
         }
     }

@@ -219,9 +219,8 @@ struct StoreLoad {
     /// Counts the links that were not made and the orders that are not kept.
     private func countLosses(_ loaded: inout LoadedStore) throws {
         let account = LinkAccount(
-            run: run, archive: previous.archive, destination: store.destination, census: prepared.census,
-            mayReject: loaded.rejects != nil)
-        loaded.linksNotMade = migration.markingMeant(try account.linksNotMade(), prepared)
+            run: run, archive: previous.archive, destination: store.destination, census: prepared.census)
+        loaded.linksNotMade = migration.marking(try account.linksNotMade(), prepared)
         loaded.ordersNotKept = try migration.ordersNotKept(prepared)
     }
 

@@ -176,4 +176,56 @@ struct CommandLossTests {
             #expect(text.contains(#"id="passes-no-filter""#))
         }
     }
+
+    /// Person 1 is in two clubs, and in the next version a person has one.
+    private static func clubs(_ command: String, _ arguments: String...) throws -> (CommandBinary.Outcome, page: String)
+    {
+        let folder = try TemporaryFolder()
+        func version(_ name: String, isToMany: Bool) throws -> ManagedObjectModel {
+            var (person, club) = (EntityDefinition(name: "Person"), EntityDefinition(name: "Club"))
+            var clubs = RelationshipDefinition(name: name, destinationEntityName: "Club")
+            (clubs.inverseName, clubs.isOptional, clubs.isToMany) = ("members", true, isToMany)
+            if !isToMany { clubs.maximumCount = 1 }
+            var members = RelationshipDefinition(name: "members", destinationEntityName: "Person")
+            (members.inverseName, members.isOptional, members.isToMany) = (name, true, true)
+            (person.relationships, club.relationships) = ([clubs], [members])
+            var definition = ModelDefinition()
+            definition.entities = [person, club]
+            return try ManagedObjectModel(definition)
+        }
+        let old = try version("clubs", isToMany: true)
+        try ReferenceStore.make(old) { store in
+            store.insert("Person", 1)
+            for key in 1...Int64(2) { store.insert("Club", key) }
+            store.setMembers("Person", 1, "clubs", [1, 2])
+        }.write(path: folder.file("old.sqlite"))
+        for (name, model) in [("old.mom", old), ("new.mom", try version("club", isToMany: false))] {
+            try Data(try ModelArchive.encode(model)).write(to: URL(fileURLWithPath: folder.file(name)))
+        }
+        try Data(
+            """
+            {"formatVersion": 2, "entityMappings": [
+            {"name": "Person", "sourceEntity": "Person", "destinationEntity": "Person", "relationships": {"club": null}},
+            {"name": "Club", "sourceEntity": "Club", "destinationEntity": "Club"}]}
+            """.utf8
+        ).write(to: URL(fileURLWithPath: folder.file("map.json")))
+        let stores = [folder.file("old.sqlite")] + (command == "check" ? [] : [folder.file("new.sqlite")])
+        let outcome = try CommandBinary.run(
+            [command] + stores + [
+                "--from", folder.file("old.mom"), "--to", folder.file("new.mom"), "--mapping", folder.file("map.json"),
+                "--report", folder.file("report.html"),
+            ] + arguments)
+        return (outcome, try String(contentsOfFile: folder.file("report.html"), encoding: .utf8))
+    }
+
+    @Test("A lost link is in the verdict of migrate and of check, and no warning where it is allowed")
+    func lostLinks() throws {
+        let (migrated, page) = try Self.clubs("migrate")
+        #expect(migrated.code == 0 && page.contains(#"<div class="verdict warn">Migrated: 1 link not made</div>"#))
+        let (checked, checkPage) = try Self.clubs("check")
+        #expect(checked.output.contains("No object breaks a rule, and 1 link would not be made."))
+        #expect(checkPage.contains(#"<div class="verdict warn">"#))
+        let (allowed, allowedPage) = try Self.clubs("migrate", "--on-loss", "allow")
+        #expect(allowed.code == 0 && allowedPage.contains(#"<div class="verdict good">Migrated</div>"#))
+    }
 }

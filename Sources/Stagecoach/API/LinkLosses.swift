@@ -4,46 +4,8 @@ import Diagnostics
 ///
 /// Every link of the source is in the destination, in one of these lines, or in a line of ``LeftBehind`` because nothing reads it.
 public struct LinksNotMade: Sendable, Codable, Equatable {
-    /// The reason why a link was not made.
-    public enum Cause: String, Sendable, Codable, CaseIterable {
-        /// One of its objects does not exist in the source.
-        case dangling
-        /// One of its objects was migrated to an entity that the relationship cannot hold.
-        case otherEntity
-        /// One of its objects was migrated by an entity mapping that the lookup does not search.
-        case otherMapping
-        /// The filter of an object's entity mapping left the object out.
-        case filtered
-        /// The policy of an object's entity mapping dropped the object.
-        case dropped
-        /// The filter or the policy of an object's entity mapping left the object out.
-        case filteredOrDropped
-        /// An object's entity mapping removes it.
-        case removed
-        /// An object's entity has no entity mapping.
-        case withoutMapping
-        /// One of its objects is of no entity of the source model.
-        case stray
-        /// One of its objects was deleted by a policy after it was made.
-        case deleted
-        /// One of its objects was rejected.
-        case rejected
-        /// The relationship has room for fewer links than the source has: another link took its place.
-        case taken
-        /// A policy or an expression over objects decided about the relationship.
-        case policy
-
-        /// True if both objects were migrated, and neither user code nor a rule decided about the link.
-        public var isLoss: Bool {
-            switch self {
-            case .taken, .otherEntity, .otherMapping: true
-            case .dangling, .filtered, .dropped, .filteredOrDropped, .removed, .withoutMapping, .stray, .deleted,
-                .rejected,
-                .policy:
-                false
-            }
-        }
-    }
+    /// The reason why a link was not made; of its two objects, either may be the one that a cause speaks of.
+    public typealias Cause = NilReferences.Cause
 
     /// The destination relationship, `Entity.relationship`, where it is declared.
     public var relationship: String
@@ -60,12 +22,14 @@ public struct LinksNotMade: Sendable, Codable, Equatable {
     public var objects: [String]
     /// True if the loss is declared: ``MigrationOptions/allowedLosses``, or `losses` in the mapping model.
     public var isMeant: Bool?
+    /// True if the run was told that data may stay behind. Then there is no warning. Nil otherwise.
+    public var isAllowed: Bool?
 
     /// The most objects of a line.
     static let mostObjects = 3
 
     /// True if data is lost that nobody meant to lose.
-    public var isLoss: Bool { cause.isLoss && isMeant != true }
+    public var isLoss: Bool { cause.isLoss && isMeant != true && isAllowed != true }
 
     /// The line as a sentence without a full stop.
     public var sentence: String {
@@ -105,9 +69,11 @@ public struct OrdersNotKept: Sendable, Codable, Equatable {
     public var remedy: String?
     /// True if the loss is declared: ``MigrationOptions/allowedLosses``, or `losses` in the mapping model.
     public var isMeant: Bool?
+    /// True if the run was told that data may stay behind. Then there is no warning. Nil otherwise.
+    public var isAllowed: Bool?
 
     /// True if the order is lost and nobody meant to lose it.
-    public var isLoss: Bool { isMeant != true }
+    public var isLoss: Bool { isMeant != true && isAllowed != true }
 
     /// The line as a sentence without a full stop.
     public var sentence: String { "\(relationship): the order of \(lists.counted("list")) stays behind" }
@@ -115,9 +81,19 @@ public struct OrdersNotKept: Sendable, Codable, Equatable {
 
 extension MigrationReport {
     /// The number of links between migrated objects that are lost and were not meant to be lost.
-    package var lostLinks: Int { (linksNotMade ?? []).reduce(0) { $0 + ($1.isLoss ? $1.links : 0) } }
+    package var lostLinks: Int { (linksNotMade ?? []).lost }
     /// The number of lists whose order is lost and was not meant to be lost.
-    package var lostOrders: Int { (ordersNotKept ?? []).reduce(0) { $0 + ($1.isLoss ? $1.lists : 0) } }
+    package var lostOrders: Int { (ordersNotKept ?? []).lost }
+}
+
+extension Sequence<LinksNotMade> {
+    /// The number of links that are lost and were not meant to be lost.
+    package var lost: Int { reduce(0) { $0 + ($1.isLoss ? $1.links : 0) } }
+}
+
+extension Sequence<OrdersNotKept> {
+    /// The number of lists whose order is lost and was not meant to be lost.
+    package var lost: Int { reduce(0) { $0 + ($1.isLoss ? $1.lists : 0) } }
 }
 
 /// The sentences about lost links and orders.

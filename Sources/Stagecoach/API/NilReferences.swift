@@ -26,6 +26,13 @@ public struct NilReferences: Sendable, Codable, Equatable {
         case deleted
         /// The object was rejected.
         case rejected
+        /// The relationship has room for fewer links than the source has: another link took its place. Of ``LinksNotMade`` only.
+        case taken
+        /// A policy or an expression over objects decided about the relationship. Of ``LinksNotMade`` only.
+        case policy
+
+        /// True if both objects of a link were migrated, and neither user code nor a rule decided about it.
+        public var isLoss: Bool { self == .taken || self == .otherEntity || self == .otherMapping }
     }
 
     /// The destination relationship, `Entity.relationship`, where it is declared.
@@ -72,6 +79,8 @@ public struct NilReferences: Sendable, Codable, Equatable {
             case .stray: unmigrated("they are of no entity of the source model")
             case .deleted: "\(references) to objects that a policy deleted or a rule rejected became nil"
             case .rejected: "\(references) to rejected objects became nil"
+            case .taken: "\(references) became nil: other links took their places"
+            case .policy: "\(references) became nil: a policy decided so"
             }
         guard !samples.isEmpty else { return "\(relationship): \(words)" }
         let more = count > samples.count ? ", …" : ""

@@ -30,7 +30,9 @@ struct OrderLosses {
         return owners.contains { owner in
             guard !reads.handed.contains(owner.index), isRead(relationship, owner) else { return false }
             let making = mappings.filter { $0.reads(owner) && $0.destination != nil }
-            return !making.contains { keeps(relationship, $0) } && !isAskedForPlaces(relationship)
+            // The list of an object that becomes nothing goes with it.
+            return !making.isEmpty && !making.contains { keeps(relationship, $0) }
+                && !isAskedForPlaces(relationship)
         }
     }
 

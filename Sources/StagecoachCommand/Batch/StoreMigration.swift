@@ -87,9 +87,7 @@ extension BatchResult {
         if let left = report.leftBehind, !left.isAllowed {
             (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
         }
-        if report.lostLinks > 0, report.leftBehind?.isAllowed != true {
-            leftOutLinks = (leftOutLinks ?? 0) + report.lostLinks
-        }
+        if report.lostLinks > 0 { leftOutLinks = (leftOutLinks ?? 0) + report.lostLinks }
         let gaps = SummaryWording.gaps(report).filter { $0.isLost && $0.isAllowed != true }
         if !gaps.isEmpty { leftOutObjects = (leftOutObjects ?? 0) + gaps.reduce(0) { $0 + ($1.objects ?? 0) } }
     }

@@ -56,7 +56,9 @@ final class CheckPage {
     @inline(never)
     func page() -> String {
         let left = LossWording.warning(outline.report.leftBehind).map { "would leave \($0) behind" }
-        let losses = [left, LossWording.warning(outline.report.passesNoFilter)].compactMap(\.self)
+        let losses =
+            [left, LossWording.warning(outline.report.passesNoFilter)].compactMap(\.self)
+            + CheckWording.lost(outline.report)
         return written(losses.isEmpty ? nil : losses.joined(separator: ", and "))
     }
 

@@ -58,8 +58,7 @@ struct ReportPage {
     private var losses: String? {
         guard let report = account.report else { return nil }
         var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
-        if report.lostLinks > 0 { parts.append("\(Figures.count(report.lostLinks, "link")) not made") }
-        if report.lostOrders > 0 { parts.append("the order of \(Figures.count(report.lostOrders, "list")) not kept") }
+        parts += LossWording.warnings(report.linksNotMade, report.ordersNotKept)
         parts += LossWording.warning(SummaryWording.gaps(report)).map { [$0] } ?? []
         if let rejects = report.rejects, rejects.objects > 0 {
             parts.append("\(Figures.count(rejects.objects, "object")) rejected")

@@ -53,14 +53,20 @@ enum CheckWording {
         return sample.value.map { "\(id) '\($0)'" } ?? id
     }
 
+    /// Returns links and orders that a migration would lose, in a few words for a verdict.
+    static func lost(_ report: CheckReport) -> [String] {
+        LossWording.warnings(report.linksNotMade, report.ordersNotKept, "would not be")
+    }
+
     private static func sentence(_ outline: CheckOutline) -> String {
         if let refusal = outline.refusal { return "A migration would fail: \(refusal)." }
         if outline.report.violations.isEmpty {
-            if let gaps = LossWording.warning(outline.report.passesNoFilter) {
-                return "No object breaks a rule, and \(gaps)."
+            let left = outline.report.leftBehind.flatMap { left in
+                left.isEmpty ? nil : "the migration would leave \(left.amounts) behind"
             }
-            guard let left = outline.report.leftBehind, !left.isEmpty else { return "No object breaks a rule." }
-            return "No object breaks a rule, and the migration would leave \(left.amounts) behind."
+            let losses =
+                [LossWording.warning(outline.report.passesNoFilter), left].compactMap(\.self) + lost(outline.report)
+            return (["No object breaks a rule"] + losses).joined(separator: ", and ") + "."
         }
         let left = "--on-invalid reject would leave out \(Figures.count(outline.report.rejectedObjects, "object"))"
         return outline.rejects ? "\(left)." : "A migration would fail; \(left)."

@@ -91,6 +91,17 @@ enum LossWording {
         return lost == 1 ? "1 object passes no filter" : "\(Figures.count(lost)) objects pass no filter"
     }
 
+    /// Returns links and orders that are lost and that nobody meant to lose, in a few words for a verdict; none if there are none.
+    ///
+    /// - Parameter tense: the words between what is lost and what became of it.
+    static func warnings(
+        _ links: [LinksNotMade]?, _ orders: [OrdersNotKept]?, _ tense: String = "not"
+    ) -> [String] {
+        let (lost, lists) = ((links ?? []).lost, (orders ?? []).lost)
+        return (lost > 0 ? ["\(Figures.count(lost, "link")) \(tense) made"] : [])
+            + (lists > 0 ? ["the order of \(Figures.count(lists, "list")) \(tense) kept"] : [])
+    }
+
     /// Writes the list of a page.
     static func write(_ gaps: [PassesNoFilter]?, _ body: inout Markup) {
         guard let gaps, !gaps.isEmpty else { return }

@@ -108,4 +108,66 @@ struct LinkAccountTests {
         #expect(code == (names.count == 2 ? nil : "migration.loss"))
         #expect(try migration.check().refusal(migration.options)?.code == code)
     }
+
+    // MARK: - Objects that do not come along
+
+    /// People and their cars; the new version requires a name. Person 2 has none and names car 2, which does not name it back.
+    private func rejecting(_ car: RelationshipDefinition, _ owner: RelationshipDefinition) throws -> [LinksNotMade]? {
+        func version(required: Bool) throws -> ManagedObjectModel {
+            try model(
+                entity("Person", [attribute("name", .string, required: required)], [car]), entity("Car", [], [owner]))
+        }
+        let (old, new) = (try version(required: false), try version(required: true))
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(old) { store in
+            for key in 1...Int64(2) {
+                store.insert("Person", key, key == 1 ? ["name": .text("one")] : [:])
+                store.insert("Car", key)
+                store.setToOne("Person", key, "car", key)
+            }
+        }.write(path: folder.file("old.sqlite"))
+        var options = MigrationOptions()
+        options.onInvalid = .reject
+        // Inference refuses the new rule; the mapping model is made as inference would make it.
+        let mapping = mappings(
+            try mapping(
+                "Person", "Person", "Person", ["name": "$source.name"],
+                relationships: ["car": via("car", "$source.car")]),
+            try mapping("Car", "Car", "Car", relationships: ["owner": via("owner", "$source.owner")]), inferred: true)
+        return try Migration(
+            from: folder.file("old.sqlite"), model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new,
+            options: options
+        ).run().linksNotMade
+    }
+
+    @Test("A link of a rejected object says so, in a pair whose columns are both kept too", arguments: [true, false])
+    func rejected(isOneToOne: Bool) throws {
+        let owner = isOneToOne ? toOne("owner", "Person", inverse: "car") : toMany("owner", "Person", inverse: "car")
+        let lines = try rejecting(toOne("car", "Car", inverse: "owner"), owner)
+        #expect((lines ?? []).map { "\($0.cause.rawValue) \($0.links)" } == ["rejected 1"])
+    }
+
+    @Test("The order of a list goes with its owner")
+    func removedOwner() throws {
+        let old = try model(
+            entity("Club", [attribute("name", .string)], [toMany("songs", "Song", inverse: "club", ordered: true)]),
+            entity("Song", [], [toOne("club", "Club", inverse: "songs")]))
+        let new = try model(entity("Song", [attribute("of", .string)]))
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(old) { store in
+            store.insert("Club", 1, ["name": .text("a")])
+            for key in 1...Int64(2) { store.insert("Song", key) }
+            store.setMembers("Club", 1, "songs", [2, 1])
+        }.write(path: folder.file("old.sqlite"))
+        let removal = try mapping("Club", "Club", nil)
+        removal.mappingType = .removeEntityMappingType
+        var options = MigrationOptions()
+        options.onLoss = .refuse
+        let report = try Migration(
+            from: folder.file("old.sqlite"), model: old,
+            mapping: mappings(removal, try mapping("Song", "Song", "Song", ["of": "$source.club.name"])),
+            to: folder.file("new.sqlite"), model: new, options: options
+        ).run()
+        #expect(report.ordersNotKept == nil)
+    }
 }

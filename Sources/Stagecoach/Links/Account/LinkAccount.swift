@@ -19,10 +19,7 @@ final class LinkAccount {
     private let archive: AssociationArchive
     private let destination: DestinationStore
     private let census: SourceCensus
-    /// True if objects may have been rejected.
-    private let mayReject: Bool
     private let ends: LinkEndFates
-    private var lines: [LinksNotMade] = []
     private var found: [ObjectReference] = []
     /// The forms of the set at work, and the places of their links.
     private var forms: [Form] = []
@@ -40,14 +37,12 @@ final class LinkAccount {
     ///   - archive: the associations of all mapping models.
     ///   - destination: the store with all its rows.
     init(
-        run: MigrationRun, archive: AssociationArchive, destination: DestinationStore, census: SourceCensus,
-        mayReject: Bool
+        run: MigrationRun, archive: AssociationArchive, destination: DestinationStore, census: SourceCensus
     ) {
         self.run = run
         self.archive = archive
         self.destination = destination
         self.census = census
-        self.mayReject = mayReject
         ends = LinkEndFates(run: run, archive: archive, destination: destination)
     }
 
@@ -80,18 +75,13 @@ final class LinkAccount {
     ///
     /// - Complexity: O(n log n) in the links of the sets that are not plain.
     func linksNotMade() throws -> [LinksNotMade] {
-        lines = []
+        var lines: [LinksNotMade] = []
         for set in SourceLinkSet.all(in: sourceSchema) {
             let readings = LinkReadings(set, among: mappings)
             guard let naming = readings.naming else { continue }
-            if isPlain(readings, naming) {
-                addCounted(readings, naming)
-            } else {
-                try account(readings, naming)
-            }
+            lines += try isPlain(readings, naming) ? counted(readings, naming) : compared(readings, naming)
         }
-        lines.sort { $0.order < $1.order }
-        return lines
+        return lines.sorted { $0.order < $1.order }
     }
 
     /// Tells whether the links need no comparison, because lookups have counted all that may be missing.
@@ -104,22 +94,22 @@ final class LinkAccount {
         ).arePlain
     }
 
-    /// Adds the references of plain links that found no object.
-    private func addCounted(_ readings: LinkReadings, _ naming: RelationshipDescription) {
+    /// Returns the references of plain links that found no object.
+    private func counted(_ readings: LinkReadings, _ naming: RelationshipDescription) -> [LinksNotMade] {
         let names = [naming.label] + [LinkPlanner.mutualInverse(of: naming)?.label].compactMap(\.self)
-        for line in run.tally.counts.nilReferences ?? [] where names.contains(line.relationship) {
-            guard let cause = LinksNotMade.Cause(rawValue: line.cause.rawValue) else { continue }
-            lines.append(
-                LinksNotMade(
-                    relationship: naming.label, source: readings.set.relationship.label, cause: cause,
-                    links: line.count,
-                    ofLinks: nil, objects: line.samples))
+        return (run.tally.counts.nilReferences ?? []).filter { names.contains($0.relationship) }.map { line in
+            LinksNotMade(
+                relationship: naming.label, source: readings.set.relationship.label, cause: line.cause,
+                links: line.count, objects: line.samples)
         }
     }
 
-    private func account(_ readings: LinkReadings, _ naming: RelationshipDescription) throws {
+    /// Compares the links of a set with the destination's, and returns those that are missing.
+    private func compared(_ readings: LinkReadings, _ naming: RelationshipDescription) throws -> [LinksNotMade] {
         var total = 0
         begin(readings)
+        run.services.concurrentSorts = max(RunServices.leastSorts, places.count + 1)
+        defer { run.services.concurrentSorts = RunServices.leastSorts }
         let sorters = places.map { _ in run.services.sorter(width: 5) }
         var causes = CauseCounts(readings, naming: naming)
         try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
@@ -153,7 +143,7 @@ final class LinkAccount {
                 try sample(readings, owner, member)
             }
         }
-        lines += causes.lines(ofLinks: total)
+        return causes.lines(ofLinks: total)
     }
 
     private func begin(_ readings: LinkReadings) {
@@ -256,27 +246,29 @@ final class LinkAccount {
     }
 
     /// Returns the cause for a link whose claims, in ``claims``, are all missing in the destination.
-    private func causeOfUnmade(_ readings: LinkReadings) throws -> LinksNotMade.Cause {
-        if mayReject || archive.hasDeletions {
-            // An object that was made may be gone again.
-            let areThere = try forms.contains { form in
-                let relationship = form.reading.planned.relationship
-                let tables = (
-                    schema.tableIndex(of: relationship.entity), schema.tableIndex(of: relationship.destination)
-                )
-                return try claims.contains { claim in
-                    guard claim.place == form.place else { return false }
-                    let (owner, member) =
-                        form.isHeldByOwner ? (claim.holder, claim.other) : (claim.other, claim.holder)
-                    return try ends.hasRow(.init(table: tables.0, key: owner))
-                        && ends.hasRow(.init(table: tables.1, key: member))
-                }
-            }
-            if !areThere { return archive.hasDeletions ? .deleted : .rejected }
-        }
+    private func causeOfUnmade(_ readings: LinkReadings) throws(MigrationError) -> LinksNotMade.Cause {
+        if archive.hasDeletions, let gone = try causeOfGoneEnds() { return gone }
         if readings.hasUserCode { return .policy }
         let hasCode = mappings.contains { $0.mayBeAssociatedByHand || $0.hasDynamicRelationships }
         return hasCode && !readings.losesLinks ? .policy : .taken
+    }
+
+    /// Returns the cause if each claim has an end that was made and is gone again; nil if a claim has both its ends.
+    private func causeOfGoneEnds() throws(MigrationError) -> LinksNotMade.Cause? {
+        var cause: LinksNotMade.Cause?
+        for claim in claims {
+            guard let form = forms.first(where: { $0.place == claim.place }) else { continue }
+            let relationship = form.reading.planned.relationship
+            let (owner, member) = form.isHeldByOwner ? (claim.holder, claim.other) : (claim.other, claim.holder)
+            let rows = [(relationship.entity, owner), (relationship.destination, member)].map {
+                (table: schema.tableIndex(of: $0), key: $1)
+            }
+            var gone: Int?
+            for row in rows where try !ends.hasRow(row.key, table: row.table) { gone = row.table }
+            guard let gone else { return nil }
+            cause = archive.rejectingTables.contains(gone) ? .rejected : .deleted
+        }
+        return cause
     }
 
     // MARK: - Names of objects
@@ -291,13 +283,13 @@ final class LinkAccount {
         let (key, table) =
             namesOwner
             ? (owner, readings.set.links.owners) : (member, readings.set.links.members)
-        for mapping in mappings where mapping.destination != nil {
-            guard let naming = readings.naming else { continue }
+        if let naming = readings.naming {
             let entity = namesOwner == readings.isNamedByOwners ? naming.entity : naming.destination
             near.removeAll(keepingCapacity: true)
-            try collectObjects(of: key, table, by: mapping.index, fitting: entity, into: &near)
-            guard let made = near.first else { continue }
-            return "\(entity.definition.name)/p\(made)"
+            for mapping in mappings where mapping.destination != nil {
+                try collectObjects(of: key, table, by: mapping.index, fitting: entity, into: &near)
+                if let made = near.first { return "\(entity.definition.name)/p\(made)" }
+            }
         }
         let relationship = readings.set.relationship
         let entity = namesOwner ? relationship.entity : relationship.destination

@@ -5,7 +5,7 @@ import SpillStorage
 
 /// The causes why a link of the source has no claim: one of its ends has no object, or none that a lookup finds.
 ///
-/// Memory: two statements for each pair of tables.
+/// Memory: a statement for each table of the source and of the destination.
 final class LinkEndFates {
     private let run: MigrationRun
     private let archive: AssociationArchive
@@ -57,7 +57,7 @@ final class LinkEndFates {
         _ key: Int64, table: Int, _ entity: EntityDescription
     ) throws(MigrationError) -> LinksNotMade.Cause? {
         guard try objects(of: key, table: table).isEmpty else { return nil }
-        return LinksNotMade.Cause(rawValue: fates.fate(ofRowsOf: entity).cause.rawValue) ?? .dropped
+        return fates.fate(ofRowsOf: entity).cause
     }
 
     private func objects(of key: Int64, table: Int) throws(MigrationError) -> [ObjectReference] {
@@ -100,23 +100,17 @@ final class LinkEndFates {
         try !entity(of: key, table: table).exists
     }
 
-    /// A row of the destination.
-    struct Row {
-        let table: Int
-        let key: Int64
-    }
-
     /// Tells whether the destination has a row.
-    func hasRow(_ row: Row) throws(MigrationError) -> Bool {
+    func hasRow(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
         let statement: Statement
-        if let known = made[row.table] {
+        if let known = made[table] {
             statement = known
         } else {
             statement = try destination.connection.prepare(
-                "SELECT 1 FROM \(SQLName.quoted(schema.tables[row.table].name)) WHERE Z_PK = ?1")
-            made[row.table] = statement
+                "SELECT 1 FROM \(SQLName.quoted(schema.tables[table].name)) WHERE Z_PK = ?1")
+            made[table] = statement
         }
-        statement.bind(row.key, at: 1)
+        statement.bind(key, at: 1)
         defer { statement.reset() }
         return try statement.step()
     }

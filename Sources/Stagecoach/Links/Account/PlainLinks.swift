@@ -18,12 +18,12 @@ struct PlainLinks {
             isOnePair(naming)
         else { return false }
         let set = readings.set
-        // The two columns of a one-to-one pair may disagree, and then hold more links than the pair has room for.
-        if !set.relationship.isToMany, set.opposite.first?.isToMany == false {
-            return CopiedPair(naming, among: mappings)?.isKept ?? false
-        }
         let forward = isReadWhole(set.relationship.entity, forward: true, finding: set.relationship.destination)
         let backward = isReadWhole(set.relationship.destination, forward: false, finding: set.relationship.entity)
+        // The two columns of a one-to-one pair may disagree, and then hold more links than the pair has room for.
+        if !set.relationship.isToMany, set.opposite.first?.isToMany == false {
+            return forward && backward && CopiedPair(naming, among: mappings)?.isKept == true
+        }
         // References to rows that do not exist are seen by lookups of the other end only.
         switch set.links.place {
         case .owners where !forward, .members: return false
