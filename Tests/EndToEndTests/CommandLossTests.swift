@@ -206,7 +206,8 @@ struct CommandLossTests {
             """
             {"formatVersion": 2, "entityMappings": [
             {"name": "Person", "sourceEntity": "Person", "destinationEntity": "Person", "relationships": {"club": null}},
-            {"name": "Club", "sourceEntity": "Club", "destinationEntity": "Club"}]}
+            {"name": "Club", "sourceEntity": "Club", "destinationEntity": "Club", "relationships": {"members":
+            "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', 'Person', $source.members)"}}]}
             """.utf8
         ).write(to: URL(fileURLWithPath: folder.file("map.json")))
         let stores = [folder.file("old.sqlite")] + (command == "check" ? [] : [folder.file("new.sqlite")])

@@ -64,6 +64,14 @@ enum InferenceModels {
         return relationship
     }
 
+    static func one(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition {
+        toOne(name, destination, id: id, inverse: inverse)
+    }
+
+    static func many(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition {
+        toMany(name, destination, id: id, inverse: inverse)
+    }
+
     /// The entity mappings of an inferred model, a line each: name, entities, and the mapped properties.
     static func lines(_ model: MappingModel) -> [String] {
         model.entityMappings.map { mapping in

@@ -90,6 +90,71 @@ struct InferenceRefusalTests {
         #expect(error.context == .init(entity: "E", property: "r"))
     }
 
+    /// The forms of a relationship, and the room that they have: for many members of an owner, and for many owners of a member.
+    /// A to-many without inverse is a column of its member.
+    private static let forms: [(isToMany: Bool, inverseIsToMany: Bool?, room: (members: Bool, owners: Bool))] = [
+        (false, nil, (false, true)), (true, nil, (true, false)), (false, false, (false, false)),
+        (false, true, (false, true)), (true, false, (true, false)), (true, true, (true, true)),
+    ]
+
+    @Test("A relationship with less room for links is refused, every form to every other", arguments: [false, true])
+    func room(isRenamed: Bool) throws {
+        func model(_ form: Int, _ name: String, _ inverse: String) throws -> ManagedObjectModel {
+            let (isToMany, inverseIsToMany, _) = Self.forms[form]
+            let (id, inverseID): (String?, String?) = isRenamed && name != "r" ? ("r", "i") : (nil, nil)
+            let (make, makeInverse) = (isToMany ? M.many : M.one, inverseIsToMany == true ? M.many : M.one)
+            return try M.model(
+                M.entity("A", [], [make(name, "B", id, inverseIsToMany.map { _ in inverse })]),
+                M.entity("B", [], inverseIsToMany.map { _ in [makeInverse(inverse, "A", inverseID, name)] } ?? []))
+        }
+        for old in Self.forms.indices {
+            for new in Self.forms.indices {
+                let (room, left) = (Self.forms[old].room, Self.forms[new].room)
+                let isLess = (room.members && !left.members) || (room.owners && !left.owners)
+                let (source, destination) = (
+                    try model(old, "r", "i"), try model(new, isRenamed ? "n" : "r", isRenamed ? "j" : "i")
+                )
+                #expect(M.refusal(source, destination)?.code == (isLess ? "inference.cardinality" : nil), "\(old) \(new)")
+                // What is left has no value, or the links that fit.
+                let model = try MappingModel.inferred(from: source, to: destination, unmappable: .leave)
+                let mapping = model.entityMappings[0].relationshipMappings?.first
+                let isLeft = Self.forms[old].isToMany && !Self.forms[new].isToMany
+                #expect((mapping?.valueExpression == nil) == isLeft, "\(old) \(new)")
+                #expect(
+                    try MappingModel.reading(
+                        json: Array(try model.json().utf8), path: "m.json", source: source, destination: destination
+                    ).differences(from: model) == [], "\(old) \(new)")
+            }
+        }
+    }
+
+    @Test("A relationship whose objects can be in it for one owner only is refused with two ways out")
+    func owners() throws {
+        let old = try M.model(M.entity("Lamp", [], [M.toOne("room", "Room")]), M.entity("Room"))
+        let new = try M.model(
+            M.entity("Lamp", [], [M.toOne("room", "Room", inverse: "lamp")]),
+            M.entity("Room", [], [M.toOne("lamp", "Lamp", inverse: "room")]))
+        let error = try #require(M.refusal(old, new))
+        #expect(error.context == .init(entity: "Lamp", property: "room"))
+        #expect(error.message.hasSuffix("and can be for one, because the inverse Room.lamp is a to-one"))
+        let line = #""room": "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', "#
+            + #"'IEM_Transform_Room', $source.room)""#
+        #expect(error.remedy?.contains("--unmappable leave") == true && error.remedy?.contains(line) == true)
+        // A file of mappings is held to the same rule where it does not list the relationship.
+        func read(_ line: String) throws -> MappingModel {
+            let entities = ["Lamp", "Room"].map {
+                #"{"name": "IEM_Transform_\#($0)", "sourceEntity": "\#($0)", "destinationEntity": "\#($0)""#
+                    + ($0 == "Lamp" && !line.isEmpty ? #", "relationships": {\#(line)}}"# : "}")
+            }
+            let text = #"{"formatVersion": 2, "entityMappings": [\#(entities.joined(separator: ", "))]}"#
+            return try MappingModel.reading(json: Array(text.utf8), path: "m.json", source: old, destination: new)
+        }
+        let refusal = #expect(throws: MigrationError.self) { try read("") }
+        #expect(refusal?.code == "mapping.unlistedProperty" && refusal?.remedy?.contains(line) == true)
+        #expect(try read(line).entityMappings[0].relationshipMapping(named: "room")?.valueExpression != nil)
+        #expect(try read(#""room": null"#).entityMappings[0].relationshipMapping(named: "room")?.valueExpression == nil)
+    }
+
     @Test("Two hierarchies put into one are refused, whichever way")
     func hierarchies() throws {
         let apart = try M.model(M.entity("A"), M.entity("B"))

@@ -24,6 +24,9 @@ package struct AutomaticMapping {
         /// The entity that declares it.
         package let declaringEntity: String
         package let outcome: Outcome
+        /// The reason why some links of the counterpart may find no room in the property; nil if there is room for all. The
+        /// links that fit are made where an instruction allows it.
+        package let shortage: Incompatibility?
         /// True if a nil source value becomes the model's default: the attribute was optional, and is now required with a
         /// default.
         package let replacesNil: Bool
@@ -42,8 +45,19 @@ package struct AutomaticMapping {
             return UnmappedProperty(source: origin, reason: reason.reason(of: name, from: origin))
         }
 
-        /// The JSON line that maps the property, if its values convert when an expression names them; else nil.
+        /// The reason why the property is not mapped without an instruction, and its source property; nil if it is.
+        package var problem: (reason: Incompatibility, source: String)? {
+            switch outcome {
+            case .incompatible(let reason, let origin): (reason, origin)
+            case .mapped(_, let origin): shortage.map { ($0, origin) }
+            case .new: nil
+            }
+        }
+
+        /// The JSON line that maps the property, if its values convert when an expression names them, or if the links that fit
+        /// are made; else nil.
         var convertingLine: String? {
+            if shortage != nil, let expression { return "\"\(name)\": \"\(expression.format)\"" }
             guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
             return "\"\(name)\": \"$source.\(origin)\""
         }
@@ -51,7 +65,7 @@ package struct AutomaticMapping {
         /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.
         package func propertyMapping() -> PropertyMapping {
             let unmapped = unmapped
-            let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: unmapped == nil)
+            let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: problem == nil)
             mapping.replacesNil = replacesNil && unmapped == nil
             mapping.unmapped = unmapped
             return mapping
@@ -117,6 +131,7 @@ package struct AutomaticMapping {
             return Property(
                 name: pair.new.name, isRelationship: pair.new.isRelationship, matchedName: pair.matched,
                 declaringEntity: pair.new.declaringEntity, outcome: outcome(of: pair, expression),
+                shortage: pair.old.flatMap { shortage(from: $0, to: pair.new) },
                 replacesNil: pair.old.map { pair.new.replacesNil(of: $0) } ?? false,
                 compiledExpression: expression)
         }
@@ -189,6 +204,15 @@ package struct AutomaticMapping {
         }
     }
 
+    /// Returns the shortage of a relationship whose objects could be in it for several owners, and can be for one only; nil if
+    /// there is none.
+    private func shortage(from old: StoredProperty, to new: StoredProperty) -> Incompatibility? {
+        guard case .relationship(let old) = old, case .relationship(let new) = new, old.mayShareMembers,
+            !new.mayShareMembers
+        else { return nil }
+        return .owners(inverse: new.inverseRelationship.map { "\($0.entity.definition.name).\($0.name)" })
+    }
+
     /// Returns the incompatibility of two destination entities; nil if they fit. The counterpart of the old one must be related
     /// to the new one by inheritance. If the old one has no counterpart (an abstract parent was dissolved), its subentities
     /// decide.
@@ -206,6 +230,12 @@ package struct AutomaticMapping {
         }
         return .destination(old: oldName, counterpart: counterparts.first?.definition.name, new: newName)
     }
+}
+
+extension RelationshipDescription {
+    /// True if one object may be in the relationship for several owners. The inverse tells; without one, a to-one is a column of
+    /// its owner, which leaves this open, and a to-many is a column of its member, which has room for one owner.
+    fileprivate var mayShareMembers: Bool { inverseRelationship?.isToMany ?? !isToMany }
 }
 
 /// Selectors of the migration manager that look objects up by a name.

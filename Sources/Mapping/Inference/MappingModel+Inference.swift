@@ -28,6 +28,17 @@ extension MappingModel {
     public static func inferred(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
+        let (model, problems) = inference(from: source, to: destination, unmappable: unmappable)
+        if let error = problems.error { throw error }
+        return model
+    }
+
+    /// Returns the mapping model that is inferred, and the reasons why it may not be used.
+    ///
+    /// - Complexity: as ``inferred(from:to:unmappable:)``.
+    package static func inference(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties
+    ) -> (model: MappingModel, problems: InferenceProblems) {
         let old = source.entitiesInStoreOrder
         let new = destination.entitiesInStoreOrder
         let counterparts = CounterpartMatching.match(
@@ -67,15 +78,14 @@ extension MappingModel {
         for (index, mapping) in entityMappings.enumerated() {
             let properties = automatic.properties(from: counterparts[index], to: new[index])
             for property in properties where unmappable == .refuse {
-                guard case .incompatible(let reason, let origin) = property.outcome else { continue }
+                guard let (reason, origin) = property.problem else { continue }
                 problems.add(
                     reason, entity: new[index].definition.name, property: property.matchedName, from: origin,
-                    declaredBy: property.declaringEntity)
+                    declaredBy: property.declaringEntity, line: property.convertingLine)
             }
             mapping.attributeMappings = properties.filter { !$0.isRelationship }.map { $0.propertyMapping() }
             mapping.relationshipMappings = properties.filter(\.isRelationship).map { $0.propertyMapping() }
         }
-        if let error = problems.error { throw error }
 
         let used = Set(counterparts.compactMap { $0?.index })
         for entity in old where !used.contains(entity.index) {
@@ -92,7 +102,7 @@ extension MappingModel {
         model.entityMappings = entityMappings
         model.rulesOfTheSource = .warn
         model.isInferred = true
-        return model
+        return (model, problems)
     }
 
     /// Infers the mapping model: ``inferred(from:to:unmappable:)`` under Core Data's name.

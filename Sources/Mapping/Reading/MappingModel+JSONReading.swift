@@ -355,9 +355,7 @@ private struct MappingModelReader {
     private func unlisted(
         _ property: AutomaticMapping.Property, _ mapping: EntityMapping
     ) throws(MigrationError) -> PropertyMapping {
-        guard case .incompatible(let reason, let origin) = property.outcome, !leavesUnmappable else {
-            return property.propertyMapping()
-        }
+        guard let (reason, origin) = property.problem, !leavesUnmappable else { return property.propertyMapping() }
         let refusal = document.failure(
             "mapping.unlistedProperty",
             "A property that is not listed cannot be mapped: " + reason.reason(of: property.name, from: origin),
@@ -393,7 +391,7 @@ extension AutomaticMapping.Property {
     /// Tells whether listing an expression has the same effect as omitting the property.
     func isReproduced(by listed: ValueExpression?) -> Bool {
         switch outcome {
-        case .mapped(let expression, _): !replacesNil && listed == expression
+        case .mapped(let expression, _): !replacesNil && shortage == nil && listed == expression
         case .new: listed == nil
         case .incompatible: false
         }

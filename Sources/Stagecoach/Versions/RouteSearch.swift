@@ -22,8 +22,28 @@ final class RouteSearch {
     private let unmappable: UnmappableProperties
     /// True if a failure leads to a search through the whole bundle, where a mapping model may fit better.
     private let isTrial: Bool
-    /// The reasons why no step can be inferred for a pair; nil if one can.
-    private var obstacles: [Pair: MigrationError?] = [:]
+    /// The reasons why no step can be inferred for a pair.
+    private var obstacles: [Pair: Obstacle] = [:]
+
+    /// The reasons why no step can be inferred between two versions.
+    private enum Obstacle {
+        case none
+        /// A version cannot be read.
+        case unreadable(MigrationError)
+        case problems(InferenceProblems, MigrationError)
+
+        var error: MigrationError? {
+            switch self {
+            case .none: nil
+            case .unreadable(let error), .problems(_, let error): error
+            }
+        }
+
+        /// True if links would be lost. A way through other versions, which leave the relationship out, is no way around that.
+        var losesLinks: Bool {
+            if case .problems(let problems, _) = self { problems.loseLinks } else { false }
+        }
+    }
 
     init(
         line: VersionHistory, all: [VersionInHistory], candidates: [MappingCandidate], unmappable: UnmappableProperties,
@@ -290,9 +310,10 @@ final class RouteSearch {
 
     /// Returns the fewest inferred steps between two versions; nil if there is no route.
     private func inferredWay(_ from: Int, _ to: Int) -> [Pair]? {
-        if obstacle(Pair(from: from, to: to)) == nil { return [Pair(from: from, to: to)] }
+        let direct = obstacle(Pair(from: from, to: to))
+        if direct.error == nil { return [Pair(from: from, to: to)] }
         // A route through older versions might exist, but data that they cannot hold would be lost.
-        if line.isBackward { return nil }
+        if line.isBackward || direct.losesLinks { return nil }
         // In a long family, try only steps to the next version or to the end: trying all pairs would take long.
         let isLong = to - from > 24
         var previous: [Int: Int] = [from: from]
@@ -302,7 +323,7 @@ final class RouteSearch {
             for version in pending {
                 for next in (version + 1)..<(to + 1)
                 where previous[next] == nil && (!isLong || next == version + 1 || next == to) {
-                    guard obstacle(Pair(from: version, to: next)) == nil else { continue }
+                    guard obstacle(Pair(from: version, to: next)).error == nil else { continue }
                     previous[next] = version
                     reached.append(next)
                 }
@@ -319,37 +340,47 @@ final class RouteSearch {
         return way.reversed()
     }
 
-    /// Returns the reason why no step can be inferred; nil if one can.
-    private func obstacle(_ pair: Pair) -> MigrationError? {
+    /// Returns the reasons why no step can be inferred.
+    private func obstacle(_ pair: Pair) -> Obstacle {
         if let known = obstacles[pair] { return known }
-        var found: MigrationError?
-        do throws(MigrationError) { _ = try inference(pair) } catch { found = error }
-        obstacles.updateValue(found, forKey: pair)
+        var found = Obstacle.none
+        do throws(MigrationError) {
+            // The mapping model is not kept: those of all pairs of a long family would take much memory.
+            let problems = MappingModel.inference(
+                from: try line.versions[pair.from].model(), to: try line.versions[pair.to].model(),
+                unmappable: unmappable
+            ).problems
+            if let error = problems.error { found = .problems(problems, error) }
+        } catch {
+            found = .unreadable(error)
+        }
+        obstacles[pair] = found
         return found
     }
 
-    /// Infers the mapping model of a pair. It is not kept: those of all pairs of a long family would take much memory.
-    private func inference(_ pair: Pair) throws(MigrationError) -> MappingModel {
-        try MappingModel.inferred(
-            from: line.versions[pair.from].model(), to: line.versions[pair.to].model(), unmappable: unmappable)
-    }
-
     private func noWay(_ byPair: [Pair: [Int]]) -> MigrationError {
-        let ends = Pair(from: 0, to: line.last)
-        guard var error = obstacle(ends) else {
+        let obstacle = obstacle(Pair(from: 0, to: line.last))
+        guard var error = obstacle.error else {
             return MigrationError("chain.noWay", .configuration, "There is no way between the two versions")
         }
-        if byPair.isEmpty, line.versions.count == 2 { return error }
+        if byPair.isEmpty, line.versions.count == 2 || obstacle.losesLinks { return error }
         error.message =
             "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
             + "\(line.versions.count - 2) versions between; directly: " + error.message
-        // A remedy that keeps the data stays the first.
-        if error.remedy?.hasPrefix("Set the renaming identifier") ?? false { return error }
-        let leaves = error.remedy?.contains("--unmappable leave") ?? false
+        var leaves = ""
+        if case .problems(let problems, _) = obstacle {
+            // A remedy that keeps the data stays the first.
+            if problems.seemRenamed { return error }
+            if problems.mayBeLeft { leaves = ", or leave such properties without a value with --unmappable leave" }
+        }
         error.remedy =
-            "Give a mapping model for a step with --mapping, or name the versions of the way with --via"
-            + (leaves ? ", or leave such properties without a value with --unmappable leave" : "")
+            "Give a mapping model for a step with --mapping, or name the versions of the way with --via" + leaves
         return error
+    }
+
+    private func inference(_ pair: Pair) throws(MigrationError) -> MappingModel {
+        try MappingModel.inferred(
+            from: line.versions[pair.from].model(), to: line.versions[pair.to].model(), unmappable: unmappable)
     }
 
     private func step(_ pair: Pair, _ given: [Int], isStrict: Bool = false) throws(MigrationError) -> MigrationStep {

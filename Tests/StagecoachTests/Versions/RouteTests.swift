@@ -77,6 +77,29 @@ struct RouteTests {
         #expect(names(here) == ["2"] && here.unneeded == [first, last])
     }
 
+    @Test("A way through a third version is no way around a refusal that keeps links, unless --via names it")
+    func lossesOnTheWay() throws {
+        func version(_ name: String, _ club: [RelationshipDefinition], _ person: [RelationshipDefinition]) throws
+            -> ModelVersion
+        {
+            ModelVersion(name: name, model: try model(entity("Club", [], club), entity("Person", [], person)))
+        }
+        let fixture = try Fixture([
+            version(
+                "1", [toMany("members", "Person", inverse: "clubs")], [toMany("clubs", "Club", inverse: "members")]),
+            version("2", [], []),
+            version(
+                "3", [toMany("members", "Person", inverse: "club")], [toOne("club", "Club", inverse: "members")]),
+        ])
+        let error = try #require(throws: MigrationError.self) { try fixture.route(1, 3) }
+        #expect(error.code == "inference.cardinality" && error.context == .init(entity: "Club", property: "members"))
+        #expect(error.remedy?.contains("--unmappable leave") == true)
+        #expect(try names(fixture.route(1, 3, via: [2])) == ["2", "3"])
+        let left = try VersionRoute.find(
+            from: fixture.versions[0], to: fixture.versions[2], bundle: fixture.bundle, unmappable: .leave)
+        #expect(names(left) == ["3"])
+    }
+
     @Test("A mapping model that fits no two versions is refused for what does not fit the two ends")
     func misfit() throws {
         func version(_ name: String, _ attributes: String...) throws -> ModelVersion {
