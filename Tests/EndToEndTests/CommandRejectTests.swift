@@ -186,8 +186,10 @@ struct CommandRejectTests {
         try Data(
             """
             {"formatVersion": 2, "entityMappings": [
-                {"sourceEntity": "Team", "destinationEntity": "Team"},
-                {"sourceEntity": "Player", "destinationEntity": "Player", "relationships": {"team": null}}]}
+                {"sourceEntity": "Team", "destinationEntity": "Team", "relationships": {"players": "FUNCTION($manager, \
+            'destinationInstancesForEntityMappingNamed:sourceInstances:', 'Players', $source.players)"}},
+                {"name": "Players", "sourceEntity": "Player", "destinationEntity": "Player",
+                 "relationships": {"team": null}}]}
             """.utf8
         ).write(to: folder.url.appendingPathComponent("map.json"))
         let models = folder.file("Club.xcdatamodeld")

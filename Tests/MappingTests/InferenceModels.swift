@@ -64,11 +64,13 @@ enum InferenceModels {
         return relationship
     }
 
-    static func one(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition {
+    static func one(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition
+    {
         toOne(name, destination, id: id, inverse: inverse)
     }
 
-    static func many(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition {
+    static func many(_ name: String, _ destination: String, _ id: String?, _ inverse: String?) -> RelationshipDefinition
+    {
         toMany(name, destination, id: id, inverse: inverse)
     }
 

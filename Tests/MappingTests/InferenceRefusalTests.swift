@@ -114,7 +114,8 @@ struct InferenceRefusalTests {
                 let (source, destination) = (
                     try model(old, "r", "i"), try model(new, isRenamed ? "n" : "r", isRenamed ? "j" : "i")
                 )
-                #expect(M.refusal(source, destination)?.code == (isLess ? "inference.cardinality" : nil), "\(old) \(new)")
+                #expect(
+                    M.refusal(source, destination)?.code == (isLess ? "inference.cardinality" : nil), "\(old) \(new)")
                 // What is left has no value, or the links that fit.
                 let model = try MappingModel.inferred(from: source, to: destination, unmappable: .leave)
                 let mapping = model.entityMappings[0].relationshipMappings?.first
@@ -137,7 +138,8 @@ struct InferenceRefusalTests {
         let error = try #require(M.refusal(old, new))
         #expect(error.context == .init(entity: "Lamp", property: "room"))
         #expect(error.message.hasSuffix("and can be for one, because the inverse Room.lamp is a to-one"))
-        let line = #""room": "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', "#
+        let line =
+            #""room": "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', "#
             + #"'IEM_Transform_Room', $source.room)""#
         #expect(error.remedy?.contains("--unmappable leave") == true && error.remedy?.contains(line) == true)
         // A file of mappings is held to the same rule where it does not list the relationship.

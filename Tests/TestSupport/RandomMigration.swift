@@ -21,6 +21,11 @@ package struct RandomMigration: CustomStringConvertible {
         try RandomMigration(seed: seed, rows: rows, isExplicit: true)
     }
 
+    /// The mapping that is inferred. Where a relationship has less room for links than its counterpart, those that fit are made.
+    package func inferredMapping() throws -> MappingModel {
+        try MappingModel.inferred(from: source, to: destination, unmappable: .leave)
+    }
+
     /// A destination whose rules the rows break; an explicit mapping model, or one to be inferred.
     package static func ruled(seed: UInt64, rows: Int = 12, isExplicit: Bool) throws -> RandomMigration {
         try RandomMigration(seed: seed, rows: rows, isExplicit: isExplicit, hasRules: true)

@@ -159,7 +159,7 @@ final class ExpectedLinks {
                         member: member, order: order), side)
             }
         }
-        if let old = step.relationship { return try eachLink(of: old, add) }
+        if let old = step.relationship { return try scene.forEachSourceLink(of: old, add) }
         let owners = keys?.pairs()
         while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
     }
@@ -168,37 +168,6 @@ final class ExpectedLinks {
     /// alone, but not about the order.
     private func isWanted(_ candidate: VerifiedMapping, _ side: Int) -> Bool {
         pair.kind != .oneToMany || side == 0 || isOrdered[side] || !deciding.contains(candidate.index)
-    }
-
-    /// Calls a closure with the owner, the member and the ordering key of each link of a source's relationship.
-    private func eachLink(of old: RelationshipDescription, _ body: (Int64, Int64, Int64?) throws -> Void) throws {
-        let found = plan.source
-        switch found.schema.storage(of: old) {
-        case .toOne(let table, let column, _, _):
-            let rows = try scene.rows(of: scene.source, found, table: table, columns: [column])
-            while try rows.advance() {
-                if let member = rows.integer(0) { try body(rows.key, member, nil) }
-            }
-        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
-            let order = old.isOrdered ? order : nil
-            let rows = try scene.rows(
-                of: scene.source, found, table: table, columns: [column] + (order.map { [$0] } ?? []))
-            while try rows.advance() {
-                if let owner = rows.integer(0) { try body(owner, rows.key, order == nil ? nil : rows.integer(1)) }
-            }
-        case .join(let table, let ownerSide):
-            let place = found.joinTables[table]
-            let (owner, member) = (place.sides[ownerSide], place.sides[1 - ownerSide])
-            let key = old.isOrdered ? member.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
-            let rows = try scene.source.query(
-                "SELECT \(SQLName.quoted(owner.column)), \(SQLName.quoted(member.column)), \(key) FROM \(SQLName.quoted(place.name))"
-            )
-            while try rows.step() {
-                guard let owner = rows.optionalInteger(0), let member = rows.optionalInteger(1) else { continue }
-                try body(owner, member, rows.optionalInteger(2))
-            }
-        case .none: return
-        }
     }
 
     /// Adds a claim to those of the pair that hold so far.

@@ -17,6 +17,7 @@ import SpillStorage
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, with the rows or by sums; only where these     (``LinkScreen``)
 ///         do not tell, link by link                             (``ExpectedLinks``, ``LinkVerification``)
+///       → the links of the source: there, or why not            (``SourceLinkCount``)
 ///       → objects of policies, if the policies run again       (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
@@ -195,6 +196,7 @@ extension VerificationReport {
         countByKind.merge(step.countByKind) { $0 + $1 }
         notRecomputed += step.notRecomputed
         notes += step.notes.map { "\(label): \($0)" }
+        sourceLinks += step.sourceLinks
         if !isLast {
             notes.append(
                 "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : step.differenceCount.counted("difference"))"

@@ -33,6 +33,8 @@ final class VerificationContext {
     /// The tables whose rows are exactly those expected, and the pairs whose links all are as expected.
     var exactTables: Set<Int> = []
     private(set) var equalPairs: Set<Int> = []
+    /// The pairs whose links were worked out one by one, and whether a link differs.
+    private var workedPairs: [(pair: LinkPair, differs: Bool)] = []
 
     /// True if objects were rejected, according to a reject file or to the rows compared so far.
     var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
@@ -275,6 +277,11 @@ final class VerificationContext {
             }
             try part(pair.label, shares.links[pair.index]) { try compare(pair) }
         }
+        // An object that is taken for rejected has a key here, and no links in the destination.
+        guard !workedPairs.isEmpty, findings.report.compared.takenForRejected == 0 else { return }
+        try part("the links of the source") {
+            findings.report.sourceLinks = try SourceLinkCount(self, pairs: workedPairs).run()
+        }
     }
 
     /// Sets the keys that the destination had before the run in the plan, if it was appended to.
@@ -320,10 +327,11 @@ final class VerificationContext {
             findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
             rerun?.isOpen[pair.index] = true
         }
-        findings.report.relationships.append(
-            try LinkVerification(
-                scene: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
-            ).run())
+        let line = try LinkVerification(
+            scene: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
+        ).run()
+        workedPairs.append((pair, line.differing > 0))
+        findings.report.relationships.append(line)
     }
 
     /// Checks the tables whose numbers a policy may have shifted: they are as expected if the highest key is.

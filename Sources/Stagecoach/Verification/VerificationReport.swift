@@ -154,6 +154,27 @@ public struct VerificationReport: Sendable, Codable {
         public var differing: Int
     }
 
+    /// The links of one relationship of the source and its inverse, and what became of them: `links` is the sum of the others.
+    public struct SourceLinks: Sendable, Codable, Equatable {
+        /// The relationship, as `Entity.name`.
+        public var relationship: String
+        /// The number of links in the source.
+        public var links = 0
+        /// Links that are in the destination.
+        public var made = 0
+        /// Links for which no lookup asks, because an end has no object, or none that the lookup finds.
+        public var withoutObject = 0
+        /// Links that give way to another one, because an object has room for one.
+        public var givingWay = 0
+        /// Links that are not there for none of these reasons. Each is a difference.
+        public var lost = 0
+        /// The first objects whose links give way, as `Entity/p<key>` of the source.
+        public var objects: [String] = []
+
+        /// - Parameter relationship: the relationship, as `Entity.name`.
+        init(relationship: String) { self.relationship = relationship }
+    }
+
     /// A part that was not computed again, and the reason.
     public struct NotRecomputed: Sendable, Codable, Equatable, Hashable {
         /// `Entity mapping.property`, an entity mapping, or `Entity.relationship`.
@@ -172,6 +193,8 @@ public struct VerificationReport: Sendable, Codable {
     public var mappings: [Mapping] = []
     /// The results by relationship.
     public var relationships: [Relationship] = []
+    /// The links of the source, for relationships whose links had to be worked out one by one.
+    public var sourceLinks: [SourceLinks] = []
     /// The first differences of each kind, entity and property.
     public var differences: [Difference] = []
     /// The number of all differences.

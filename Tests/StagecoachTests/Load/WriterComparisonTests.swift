@@ -16,7 +16,7 @@ struct WriterComparisonTests {
     func sameStore(seed: UInt64) throws {
         let migration = try seed % 2 == 0 ? RandomMigration.explicit(seed: seed) : RandomMigration.inferred(seed: seed)
         let mapping =
-            try migration.mapping ?? MappingModel.inferred(from: migration.source, to: migration.destination)
+            try migration.mapping ?? migration.inferredMapping()
         let folder = try TemporaryFolder()
         let source = folder.file("source.sqlite")
         try migration.store.write(path: source)

@@ -199,7 +199,7 @@ struct ObjectExplainerTests {
         let folder = try TemporaryFolder()
         let path = folder.file("old.sqlite")
         try random.store.write(path: path)
-        let mapping = try random.mapping ?? MappingModel.inferred(from: random.source, to: random.destination)
+        let mapping = try random.mapping ?? random.inferredMapping()
         var options = MigrationOptions()
         options.memoryRoom = 64 << 20
         options.onInvalid = .reject

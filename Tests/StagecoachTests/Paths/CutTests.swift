@@ -15,7 +15,7 @@ struct CutTests {
     @Test("An inferred migration, cut in every way", arguments: seeds)
     func inferred(seed: UInt64) throws {
         let migration = try RandomMigration.inferred(seed: seed)
-        let mapping = try MappingModel.inferred(from: migration.source, to: migration.destination)
+        let mapping = try migration.inferredMapping()
         #expect(try differences(migration, mapping) == [])
     }
 

@@ -42,7 +42,7 @@ struct RandomMigrationTests {
     private func inferredDifferences(_ seed: UInt64) throws -> [String] {
         let migration = try RandomMigration.inferred(seed: seed)
         return try differences(
-            migration, try MappingModel.inferred(from: migration.source, to: migration.destination))
+            migration, try migration.inferredMapping())
     }
 
     private func explicitDifferences(_ seed: UInt64) throws -> [String] {

@@ -13,7 +13,7 @@ struct ReferenceCoverageTests {
             let inferred = try RandomMigration.inferred(seed: seed)
             for (migration, mapping) in [
                 (explicit, try #require(explicit.mapping)),
-                (inferred, try MappingModel.inferred(from: inferred.source, to: inferred.destination)),
+                (inferred, try inferred.inferredMapping()),
             ] {
                 let outcome = try ReferenceMigrator(
                     source: migration.store, destinationModel: migration.destination, mappingModel: mapping

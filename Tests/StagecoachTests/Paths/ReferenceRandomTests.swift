@@ -57,7 +57,7 @@ struct ReferenceRandomTests {
         var rows = 0
         for seed in UInt64(0)..<200 {
             let migration = try RandomMigration.inferred(seed: seed)
-            let mapping = try MappingModel.inferred(from: migration.source, to: migration.destination)
+            let mapping = try migration.inferredMapping()
             let migrator = ReferenceMigrator(
                 source: migration.store, destinationModel: migration.destination, mappingModel: mapping)
             let outcome: ReferenceOutcome

@@ -32,7 +32,7 @@ struct RejectFilterTests {
     @Test("Random models and mappings", arguments: RandomSeeds.seeds(20), [false, true])
     func random(seed: UInt64, hasPolicies: Bool) throws {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: hasPolicies || seed % 2 == 0)
-        let mapping = try migration.mapping ?? .inferred(from: migration.source, to: migration.destination)
+        let mapping = try migration.mapping ?? migration.inferredMapping()
         if hasPolicies {
             for entity in mapping.entityMappings
             where entity.sourceEntityName != nil && entity.destinationEntityName != nil {

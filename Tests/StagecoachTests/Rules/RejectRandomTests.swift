@@ -27,7 +27,7 @@ struct RejectRandomTests {
     @Test("An inferred mapping model", arguments: seeds)
     func inferred(seed: UInt64) throws {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: false)
-        let mapping = try MappingModel.inferred(from: migration.source, to: migration.destination)
+        let mapping = try migration.inferredMapping()
         let lines = try differences(migration, mapping)
         #expect(lines == [])
     }

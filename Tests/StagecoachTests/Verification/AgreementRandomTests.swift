@@ -68,7 +68,7 @@ private final class AgreementFixture: CustomStringConvertible {
                 ? RandomMigration.ruled(seed: seed, isExplicit: true) : RandomMigration.explicit(seed: seed)
         default: migration = try RandomMigration.spiced(seed: seed, hasRules: hasRules)
         }
-        let made = try migration.mapping ?? MappingModel.inferred(from: migration.source, to: migration.destination)
+        let made = try migration.mapping ?? migration.inferredMapping()
         mapping = generator.chance(2) ? Self.written(made, migration) ?? made : made
         rejects = hasRules && !generator.chance(4)
         tellsRejects = generator.chance(2)

@@ -30,7 +30,7 @@ struct VerificationRandomTests {
     func single(seed: UInt64) throws {
         for isExplicit in [false, true] {
             let random = try isExplicit ? RandomMigration.explicit(seed: seed) : RandomMigration.inferred(seed: seed)
-            let mapping = try random.mapping ?? MappingModel.inferred(from: random.source, to: random.destination)
+            let mapping = try random.mapping ?? random.inferredMapping()
             let folder = try TemporaryFolder()
             let path = folder.file("source.sqlite")
             try random.store.write(path: path)
