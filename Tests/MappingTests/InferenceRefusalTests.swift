@@ -139,8 +139,8 @@ struct InferenceRefusalTests {
         #expect(error.context == .init(entity: "Lamp", property: "room"))
         #expect(error.message.hasSuffix("and can be for one, because the inverse Room.lamp is a to-one"))
         let line =
-            #""room": "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', "#
-            + #"'IEM_Transform_Room', $source.room)""#
+            #""room": "FUNCTION($manager, 'destinationInstancesForSourceRelationshipNamed:sourceInstances:', "#
+            + #"'room', $source.room)""#
         #expect(error.remedy?.contains("--unmappable leave") == true && error.remedy?.contains(line) == true)
         // A file of mappings is held to the same rule where it does not list the relationship.
         func read(_ line: String) throws -> MappingModel {

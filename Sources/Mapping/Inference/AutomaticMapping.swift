@@ -57,7 +57,10 @@ package struct AutomaticMapping {
         /// The JSON line that maps the property, if its values convert when an expression names them, or if the links that fit
         /// are made; else nil.
         var convertingLine: String? {
-            if shortage != nil, let expression { return "\"\(name)\": \"\(expression.format)\"" }
+            if shortage != nil, case .mapped(_, let origin) = outcome {
+                return "\"\(name)\": \"FUNCTION($manager, '\(LookupSelector.bySourceRelationship)', '\(origin)', "
+                    + "$source.\(origin))\""
+            }
             guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
             return "\"\(name)\": \"$source.\(origin)\""
         }

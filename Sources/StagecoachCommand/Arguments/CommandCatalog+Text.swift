@@ -32,7 +32,7 @@ extension CommandCatalog {
         --keys CHOICE=auto|kept|sequential
           Which keys destination rows get: auto (kept where possible), kept, or sequential.
         --unmappable CHOICE=refuse|leave
-          Properties that inference cannot map (another type, a to-many that became a to-one, a relationship to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted).
+          Properties that inference cannot map (another type, a relationship with less room for links or to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty or has the links that fit; each is named, and what stays behind is counted).
         --id-map FILE
           Write which source object became which destination object to a new file, NAME.csv or NAME.sqlite.
         --external-threshold SIZE
