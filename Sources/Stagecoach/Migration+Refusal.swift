@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 
 extension Migration {
     /// Returns the error that certainly ends a run because of the source's objects; nil if only the run shows it.
@@ -27,22 +28,22 @@ extension Migration {
         try LossRefusal.check(made: 0, of: prepared.census.total, hasPolicies: false, options)
     }
 
-    /// Refuses rows for which a required attribute has neither a value nor a default, whatever the row holds.
+    /// Refuses rows for which a required attribute has neither a value nor a default, or which nothing gives a required
+    /// relationship, whatever the row holds.
     ///
     /// - Throws: `validation.missing` (65) as the run does.
     private func refuseMissingValues(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
         guard options.onInvalid == .fail else { return }
         for turn in prepared.turns {
             for mapping in turn.mappings.dropFirst(turn.earlier) where mapping.isDeclarative {
-                guard let attribute = mapping.attributes.first(where: \.isCertainlyMissing),
-                    let entity = mapping.destination, let table = mapping.destinationTable,
-                    case .row(let key) = search.first(of: mapping)
+                guard let missing = missingProperty(of: mapping, prepared), let entity = mapping.destination,
+                    let table = mapping.destinationTable, case .row(let key) = search.first(of: mapping)
                 else { continue }
                 let source = key.map { "\(mapping.source?.definition.name ?? "")/p\($0)" }
                 var error = BrokenRule(
                     table: table, key: key ?? 0, entity: entity.index, entityName: entity.definition.name,
-                    property: attribute.attribute.name, rule: .required, value: nil, bound: nil,
-                    isRelationship: false, attribute: attribute.attribute.definition
+                    property: missing.name, rule: .required, value: nil, bound: nil,
+                    isRelationship: missing.attribute == nil, attribute: missing.attribute
                 ).error(
                     ObjectOrigin(
                         mapping: mapping.index, mappingName: mapping.name, sources: [source].compactMap(\.self)))
@@ -50,5 +51,26 @@ extension Migration {
                 throw error
             }
         }
+    }
+
+    /// Returns the first required property that has no value in any object of a mapping; nil if there is none.
+    private func missingProperty(
+        of mapping: PlannedMapping, _ prepared: Prepared
+    ) -> (name: String, attribute: AttributeDefinition?)? {
+        if let attribute = mapping.attributes.first(where: \.isCertainlyMissing)?.attribute {
+            return (attribute.name, attribute.definition)
+        }
+        let all = prepared.turns.flatMap(\.mappings)
+        guard all.allSatisfy(\.isDeclarative) else { return nil }
+        let missing = mapping.relationships.first { planned in
+            let relationship = planned.relationship
+            guard !relationship.isOptional, !relationship.isToMany, planned.refusal == nil, !planned.findsMembers
+            else { return false }
+            let ends = [relationship, relationship.inverseRelationship]
+            return !all.contains { other in
+                other.relationships.contains { ends.contains($0.relationship) && $0.findsMembers }
+            }
+        }
+        return missing.map { ($0.name, nil) }
     }
 }

@@ -114,8 +114,9 @@ struct InferenceRefusalTests {
                 let (source, destination) = (
                     try model(old, "r", "i"), try model(new, isRenamed ? "n" : "r", isRenamed ? "j" : "i")
                 )
-                #expect(
-                    M.refusal(source, destination)?.code == (isLess ? "inference.cardinality" : nil), "\(old) \(new)")
+                let problems = MappingModel.inference(from: source, to: destination, unmappable: .refuse).problems
+                #expect(problems.error?.code == (isLess ? "inference.cardinality" : nil), "\(old) \(new)")
+                #expect(problems.loseLinks == isLess, "\(old) \(new)")
                 // What is left has no value, or the links that fit.
                 let model = try MappingModel.inferred(from: source, to: destination, unmappable: .leave)
                 let mapping = model.entityMappings[0].relationshipMappings?.first

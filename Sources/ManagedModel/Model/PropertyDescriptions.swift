@@ -121,4 +121,7 @@ package struct RelationshipDescription: Sendable, Equatable {
     package var inverseRelationship: RelationshipDescription? {
         resolved.definition.inverseName.flatMap { destination.relationship(named: $0) }
     }
+    /// True if one object may be in the relationship for several owners. The inverse tells. Without one, a to-one is a column of
+    /// its owner, which leaves this open, and a to-many is a column of its member, which has room for one owner.
+    package var sharesMembers: Bool { inverseRelationship?.isToMany ?? !isToMany }
 }

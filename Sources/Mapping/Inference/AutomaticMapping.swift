@@ -210,8 +210,8 @@ package struct AutomaticMapping {
     /// Returns the shortage of a relationship whose objects could be in it for several owners, and can be for one only; nil if
     /// there is none.
     private func shortage(from old: StoredProperty, to new: StoredProperty) -> Incompatibility? {
-        guard case .relationship(let old) = old, case .relationship(let new) = new, old.mayShareMembers,
-            !new.mayShareMembers
+        guard case .relationship(let old) = old, case .relationship(let new) = new, old.sharesMembers,
+            !new.sharesMembers
         else { return nil }
         return .owners(inverse: new.inverseRelationship.map { "\($0.entity.definition.name).\($0.name)" })
     }
@@ -233,12 +233,6 @@ package struct AutomaticMapping {
         }
         return .destination(old: oldName, counterpart: counterparts.first?.definition.name, new: newName)
     }
-}
-
-extension RelationshipDescription {
-    /// True if one object may be in the relationship for several owners. The inverse tells; without one, a to-one is a column of
-    /// its owner, which leaves this open, and a to-many is a column of its member, which has room for one owner.
-    fileprivate var mayShareMembers: Bool { inverseRelationship?.isToMany ?? !isToMany }
 }
 
 /// Selectors of the migration manager that look objects up by a name.

@@ -92,19 +92,24 @@ extension LeftBehind.Line {
     public var amounts: String? { LeftBehind.amounts(objects, values, links) }
 
     /// The reason why it stays behind, in words that follow a name.
-    public var why: String {
-        switch reason {
+    public var why: String { reason.words }
+
+    /// The line as a sentence: `Author.name, 5,000 values, is read by no entity mapping`.
+    public var sentence: String {
+        let place = step.map { "\($0): " } ?? ""
+        return place + ([name] + [amounts].compactMap { $0 } + [why]).joined(separator: ", ")
+    }
+}
+
+extension LeftBehind.Reason {
+    /// The reason as the rest of a sentence: `is read by no entity mapping`.
+    public var words: String {
+        switch self {
         case .unread: "is read by no entity mapping"
         case .filterOnly: "is read by source filters only"
         case .policy: "is read by no expression; a policy may read it, which is not known"
         case .withoutMapping: "has no entity mapping"
         case .removed: "has only a remove mapping"
         }
-    }
-
-    /// The line as a sentence: `Author.name, 5,000 values, is read by no entity mapping`.
-    public var sentence: String {
-        let place = step.map { "\($0): " } ?? ""
-        return place + ([name] + [amounts].compactMap { $0 } + [why]).joined(separator: ", ")
     }
 }

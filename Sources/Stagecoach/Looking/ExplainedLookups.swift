@@ -90,6 +90,16 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
         return nil
     }
 
+    /// Notes that an object that was found is rejected.
+    func note(rejected found: FoundObject, _ problem: String) {
+        let place = noted.firstIndex {
+            $0.source == found.source.objectName && $0.mapping == found.mapping.name && $0.destination != nil
+        }
+        guard let place else { return }
+        noted[place] = .init(
+            source: found.source.objectName, mapping: found.mapping.name, destination: nil, problem: problem)
+    }
+
     private func note(
         _ object: EvaluatedSource, _ mapping: PlannedMapping?, _ destination: String?, _ problem: String?
     ) {

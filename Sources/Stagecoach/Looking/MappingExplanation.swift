@@ -18,14 +18,19 @@ final class MappingExplanation {
     private var row: RowBatch
     /// The attributes that are copied unchanged, by destination column. Their broken rules may be excused.
     private var copied: [Int: AttributeDescription] = [:]
+    /// True if the objects that relationships find are explained too, to see which are rejected.
+    private let followsReferences: Bool
+    /// True if a rule that looks at other objects may leave the object out.
+    private var isOpen = false
 
     /// True if rules that the source model has too give only warnings.
     private var excuses: Bool { mapping.followsSource && !plan.options.strictValidation }
 
     init(
         _ mapping: PlannedMapping, of object: EvaluatedSource, in plan: ExplainedPlan, _ reader: ObjectReader,
-        policies: PolicyRegistry
+        policies: PolicyRegistry, followsReferences: Bool = true
     ) {
+        self.followsReferences = followsReferences
         self.mapping = mapping
         self.object = object
         self.plan = plan
@@ -33,7 +38,8 @@ final class MappingExplanation {
         self.policies = policies
         lookups = ExplainedLookups(plan, mapping)
         result = .init(
-            name: mapping.name, destinationEntity: mapping.destination?.definition.name, outcome: .migrated)
+            name: mapping.name, destinationEntity: mapping.destination?.definition.name, outcome: .migrated,
+            outcomeByItself: .migrated)
         let columns = mapping.destinationTable.map { plan.destination.tables[$0].columns.count } ?? 0
         row = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         row.appendRow(key: object.key)
@@ -41,19 +47,26 @@ final class MappingExplanation {
     }
 
     func work() throws -> ObjectExplanation.Mapping {
+        try explain()
+        result.outcomeByItself = result.outcome
+        if result.outcome == .migrated, isOpen { result.outcome = .undecided }
+        return result
+    }
+
+    private func explain() throws {
         if mapping.hasPolicy { notePolicy() }
         if let filter = mapping.filter {
             let answer = self.answer(of: filter)
             result.filter = answer
             if answer.problem == nil, answer.answer != true {
                 result.outcome = .filtered
-                return result
+                return
             }
             if answer.problem != nil { result.outcome = .undecided }
         }
         guard let entity = mapping.destination else {
             if !mapping.hasPolicy { result.outcome = .removed }
-            return result
+            return
         }
         row[0, EntityTable.entityColumn] = .integer(Int64(plan.destination.number(of: entity)))
         row[0, EntityTable.lockColumn] = .integer(1)
@@ -61,7 +74,6 @@ final class MappingExplanation {
         result.relationships = try mapping.relationships.map(explain)
         try checkRules(entity)
         noteKey(entity)
-        return result
     }
 
     private func answer(of filter: SourcePredicate) -> ObjectExplanation.Filter {
@@ -198,9 +210,10 @@ final class MappingExplanation {
         do {
             if let refusal = planned.refusal { throw refusal }
             let items = ValueBridge.items(of: try expression.evaluate(with: object, variables: variables))
-            let found = items.compactMap { $0 as? FoundObject }.filter {
+            let fitting = items.compactMap { $0 as? FoundObject }.filter {
                 $0.mapping.destination?.isKindOf(entity: relationship.destination) ?? false
             }
+            let found = try withoutRejected(fitting, of: relationship, &property)
             property.value =
                 relationship.isToMany
                 ? .objects(found.prefix(ObjectReader.members).map(\.name), count: found.count)
@@ -209,7 +222,6 @@ final class MappingExplanation {
                 property.notes.append("The first of \(found.count.counted("object")) is taken")
             }
             noteMissing(planned, found.count, isKnown: property.notes.isEmpty && !lookups.isCut)
-            noteRejects(relationship, found.map(\.name))
         } catch {
             property.problem = VerificationObstacle.reason(of: error)
             if result.outcome == .migrated { result.outcome = .undecided }
@@ -221,13 +233,48 @@ final class MappingExplanation {
         return property
     }
 
+    /// Returns the objects of a relationship without those that are certainly rejected. Says of others which rule may reject them.
+    private func withoutRejected(
+        _ found: [FoundObject], of relationship: RelationshipDescription, _ property: inout ObjectExplanation.Property
+    ) throws -> [FoundObject] {
+        guard plan.options.onInvalid == .reject, let first = found.first else { return found }
+        guard followsReferences else {
+            noteReject(relationship, first)
+            return found
+        }
+        var kept: [FoundObject] = []
+        for object in found.prefix(ObjectReader.members) {
+            let explained = try MappingExplanation(
+                object.mapping, of: object.source, in: plan, reader, policies: policies, followsReferences: false
+            ).work()
+            if explained.outcome == .rejected, let broken = explained.broken.first(where: { !$0.isWarning }) {
+                lookups.note(rejected: object, "it is rejected (\(broken.property): \(broken.rule.label))")
+                continue
+            }
+            kept.append(object)
+            guard explained.outcome == .undecided, explained.outcomeByItself == .migrated,
+                let stage = explained.stages.first
+            else { continue }
+            property.notes.append("\(object.name) may be rejected, and then it is missing here: \(stage)")
+            noteReject(relationship, object)
+        }
+        if found.count > ObjectReader.members {
+            property.notes.append(
+                "Only of the first \(ObjectReader.members) objects it was seen whether they are rejected")
+            noteReject(relationship, first)
+        }
+        return kept + found.dropFirst(ObjectReader.members)
+    }
+
     /// Notes that the object is rejected too if objects that a relationship must have are.
-    private func noteRejects(_ relationship: RelationshipDescription, _ found: [String]) {
-        guard plan.options.onInvalid == .reject, !relationship.isOptional, let first = found.first else { return }
-        result.stages.append(
+    private func noteReject(_ relationship: RelationshipDescription, _ object: FoundObject) {
+        guard !relationship.isOptional else { return }
+        let stage =
             relationship.isToMany
-                ? "\(relationship.name) must have objects: rejected ones do not count"
-                : "\(relationship.name) must have an object: if \(first) is rejected, so is this one")
+            ? "\(relationship.name) must have objects: rejected ones do not count"
+            : "\(relationship.name) must have an object: if \(object.name) is rejected, so is this one"
+        if !result.stages.contains(stage) { result.stages.append(stage) }
+        isOpen = true
     }
 
     /// Checks the rules for the number of objects.
@@ -245,6 +292,7 @@ final class MappingExplanation {
         let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
         guard isKnown, !plan.hasPolicies(beside: mapping) else {
             result.stages.append("\(relationship.name) takes \(bounds.text) objects: counted when its links are known")
+            isOpen = true
             return
         }
         guard count < bounds.least || count > bounds.most || count > 0 && count < bounds.leastWhenAny else { return }
@@ -274,6 +322,7 @@ final class MappingExplanation {
             result.stages.append(
                 "\(constraint.attributes.joined(separator: ", ")) must be unique: compared with all objects of \(constraint.entity)"
             )
+            isOpen = true
         }
         guard result.outcome == .migrated, result.broken.contains(where: { !$0.isWarning }) else { return }
         result.outcome = plan.options.onInvalid == .reject ? .rejected : .invalid

@@ -23,16 +23,18 @@ public final class ObjectExplainer {
     /// If the steps of the way do not compose, the first migration of the chain is explained; the others read stores that do
     /// not exist.
     ///
-    /// - Parameter id: `Entity/p<key>`, or the URI of its object id.
+    /// - Parameters:
+    ///   - id: `Entity/p<key>`, or the URI of its object id.
+    ///   - plan: the plan of the chain, which knows what no entity mapping reads; nil: ``ObjectExplanation/unread`` is empty.
     /// - Throws: `object.unknown`, `object.unknownEntity`, `object.otherStore` (66); the errors of the inputs, as a
     ///   migration throws them.
     /// - Complexity: O(mapping models), and O(log rows) for each object that the expressions read.
-    public func explain(_ id: String) throws -> ObjectExplanation {
+    public func explain(_ id: String, plan: ChainPlan? = nil) throws -> ObjectExplanation {
         let now = EvaluationScope(now: Date().timeIntervalSinceReferenceDate)
-        return try EvaluationScope.$current.withValue(now) { try work(id) }
+        return try EvaluationScope.$current.withValue(now) { try work(id, plan?.runs[0].plan.leftBehind) }
     }
 
-    private func work(_ id: String) throws -> ObjectExplanation {
+    private func work(_ id: String, _ leftBehind: LeftBehind?) throws -> ObjectExplanation {
         let runs = migration.runs
         let (run, options) = (runs[0], try migration.optionsByRun(runs)[0])
         let reader = try ObjectReader(path: migration.sourcePath, model: run.source.model, options: options)
@@ -49,7 +51,8 @@ public final class ObjectExplainer {
             try MappingExplanation(mapping, of: object, in: plan, reader, policies: migration.policies).work()
         }
         var notes = mappings.isEmpty ? Self.unread(entity, plan.mappings) : []
-        let missing = try reader.object(entity, key).relationships.flatMap(\.missing)
+        let stored = try reader.object(entity, key)
+        let missing = stored.relationships.flatMap(\.missing)
         if !missing.isEmpty {
             notes.append("The store has no row of \(missing.joined(separator: ", ")): a reference to it becomes nil")
         }
@@ -64,7 +67,21 @@ public final class ObjectExplainer {
         return ObjectExplanation(
             object: object.objectName, from: run.source.label, to: run.destination.label,
             outcome: order.first { outcome in mappings.contains { $0.outcome == outcome } } ?? .withoutMapping,
-            mappings: mappings, notes: notes)
+            mappings: mappings, unread: Self.unread(stored, entity, leftBehind), notes: notes)
+    }
+
+    /// Returns the values and links of an object that no entity mapping carries over. Those of an object that no mapping reads
+    /// stay behind with it.
+    private static func unread(
+        _ object: StoredObject, _ entity: EntityDescription, _ leftBehind: LeftBehind?
+    ) -> [ObjectExplanation.Unread] {
+        let entities = Set(sequence(first: entity, next: \.superentity).map(\.definition.name))
+        return (leftBehind?.lines ?? []).filter { entities.contains($0.entity) }.compactMap { line in
+            guard let property = line.property, let value = object[property], !value.isNothing else { return nil }
+            return ObjectExplanation.Unread(
+                property: property, value: value, reason: line.reason, isMeant: line.isMeant == true,
+                suggestions: line.suggestions ?? [])
+        }
     }
 
     /// Says why no mapping reads an entity.

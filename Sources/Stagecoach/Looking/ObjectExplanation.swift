@@ -8,7 +8,7 @@ public struct ObjectExplanation: Sendable, Encodable {
         case rejected
         /// It becomes a destination object.
         case migrated
-        /// Code of a policy, or an expression that gives the source objects, decides.
+        /// Other objects, code of a policy, or an expression that gives the source objects decide.
         case undecided
         /// The source filter leaves it out.
         case filtered
@@ -94,6 +94,20 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let isWarning: Bool
     }
 
+    /// A value or links of the object that no entity mapping carries over.
+    public struct Unread: Sendable, Encodable {
+        /// The attribute or relationship of the source.
+        public let property: String
+        /// What it has.
+        public let value: ShownValue
+        /// The reason why it stays behind.
+        public let reason: LeftBehind.Reason
+        /// True if it is meant to stay behind.
+        public let isMeant: Bool
+        /// Ways to keep it, the best first.
+        public let suggestions: [LeftBehind.Suggestion]
+    }
+
     /// One entity mapping that reads the object's entity.
     public struct Mapping: Sendable, Encodable {
         /// The name.
@@ -102,6 +116,9 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let destinationEntity: String?
         /// The outcome for the object by this mapping.
         public internal(set) var outcome: Outcome
+        /// The outcome as far as the object and those that it refers to decide it. It differs from ``outcome`` if a rule that
+        /// looks at others, one of ``stages``, may still leave the object out.
+        public internal(set) var outcomeByItself: Outcome
         /// The source filter; nil if there is none.
         public internal(set) var filter: Filter?
         /// The policy; nil if there is none.
@@ -128,6 +145,8 @@ public struct ObjectExplanation: Sendable, Encodable {
     public let outcome: Outcome
     /// The entity mappings that read the object's entity, in their order.
     public let mappings: [Mapping]
+    /// The values and links that no entity mapping carries over, by name.
+    public let unread: [Unread]
     /// Remarks about the whole, a sentence each without a full stop.
     public var notes: [String]
 }

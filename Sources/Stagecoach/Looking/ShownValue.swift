@@ -62,6 +62,14 @@ public indirect enum ShownValue: Sendable, Equatable {
 }
 
 extension ShownValue {
+    /// True for no value and no objects.
+    var isNothing: Bool {
+        switch self {
+        case .null, .objects(_, count: 0): true
+        default: false
+        }
+    }
+
     /// The greatest depth of collections in collections that is shown.
     private static let deepest = 8
 

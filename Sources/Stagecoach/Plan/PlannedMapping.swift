@@ -242,14 +242,6 @@ struct PlannedRelationship {
     }
 }
 
-extension RelationshipDescription {
-    /// True if several objects may have the same member.
-    var sharesMembers: Bool {
-        guard let inverse = inverseRelationship else { return !isToMany }
-        return inverse.isToMany
-    }
-}
-
 /// The meaning of a relationship mapping's expression.
 enum RelationshipValue {
     /// A constant nil.

@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 import Stagecoach
 
@@ -15,14 +16,26 @@ struct ExplainCommand {
         self.console = console
     }
 
-    /// Explains the object and prints the explanation. Nothing is written.
+    /// Explains the object and prints the explanation, then refuses what a run would certainly refuse. Nothing is written.
     func run() throws {
         let inputs = try MigrationInputs(request)
+        let migration = inputs.migration()
+        let plan = try plan(of: migration)
         let entities = inputs.sourceModel.model.entities.map(\.definition.name)
         var explanation = try ShowCommand.suggesting(object, among: entities) {
-            try ObjectExplainer(inputs.migration()).explain(object)
+            try ObjectExplainer(migration).explain(object, plan: plan)
         }
         explanation.notes += inputs.notes
         console.output.write(printsJSON ? try JSONText.text(explanation) : ExplainWording.text(explanation))
+        try plan?.checkObjects(request.options)
+    }
+
+    /// Returns the plan; nil if a policy is not registered. The object is explained all the same.
+    private func plan(of migration: ChainedMigration) throws -> ChainPlan? {
+        do {
+            return try migration.plan()
+        } catch let error as MigrationError where error.code == "policy.unknown" {
+            return nil
+        }
     }
 }

@@ -5,6 +5,7 @@ enum ExplainWording {
     static func text(_ explanation: ObjectExplanation) -> String {
         var lines = ["\(explanation.object), \(explanation.from) → \(explanation.to)"]
         for mapping in explanation.mappings { lines += [""] + self.lines(mapping) }
+        if !explanation.unread.isEmpty { lines += [""] + explanation.unread.flatMap(self.lines) }
         lines += explanation.notes.titled("Notes", indent: 2)
         if explanation.mappings.isEmpty {
             lines += ["", "No entity mapping reads the object: it is not migrated."]
@@ -28,6 +29,13 @@ enum ExplainWording {
         }
         lines += mapping.stages.map { "  depends on other objects: \($0)" }
         return lines + ["  " + verdict(mapping)]
+    }
+
+    private static func lines(_ unread: ObjectExplanation.Unread) -> [String] {
+        let line =
+            "left behind: \(unread.property) = \(ObjectWording.value(unread.value)), which \(unread.reason.words)"
+            + (unread.isMeant ? ", on purpose" : "")
+        return [line] + (unread.isMeant ? [] : unread.suggestions.map { "    \($0.text)" })
     }
 
     private static func words(_ policy: ObjectExplanation.Policy) -> String {
@@ -59,9 +67,9 @@ enum ExplainWording {
     }
 
     private static func verdict(_ mapping: ObjectExplanation.Mapping) -> String {
-        switch mapping.outcome {
+        switch mapping.outcomeByItself {
         case .migrated:
-            (mapping.stages.isEmpty ? "It becomes " : "By itself it becomes ")
+            (mapping.outcome == .migrated && mapping.stages.isEmpty ? "It becomes " : "By itself it becomes ")
                 + (mapping.destination ?? "an object of \(mapping.destinationEntity ?? "")") + "."
         case .invalid: "The broken rule ends the migration; --on-invalid reject would leave the object out."
         case .rejected: "It is rejected: the broken rule leaves it out."
