@@ -10,6 +10,9 @@ struct SourceLinkSet {
     /// The place where the links are stored, with owners and members as ``relationship`` has them.
     let links: CountedLinks
 
+    /// True if both columns of a one-to-one pair have the links. They may disagree.
+    var isOneToOne: Bool { !relationship.isToMany && opposite.first?.isToMany == false }
+
     /// Returns all sets of links that a model stores, by entity and name.
     static func all(in schema: StoreSchema) -> [SourceLinkSet] {
         schema.model.entities.flatMap { entity in
@@ -80,6 +83,11 @@ struct CountedLinks {
     /// The tables of both ends.
     let owners: Int
     let members: Int
+
+    /// True if the owner of each link exists, because its row holds the link.
+    var hasOwner: Bool { if case .owners = place { true } else { false } }
+    /// True if the member of each link exists, because its row holds the link.
+    var hasMember: Bool { if case .members = place { true } else { false } }
 }
 
 extension EntityDescription {

@@ -312,11 +312,11 @@ private struct ChangedPairs: CustomStringConvertible {
 
     /// The cause; nil for a link that nothing reads because of the entities of its ends.
     private func cause(_ link: ReferencePair, _ pair: Pair) -> String? {
-        guard let owner = entityName(link.first, in: pair.owner), let member = entityName(link.second, in: pair.member)
-        else {
-            return "dangling"
-        }
+        guard let owner = entityName(link.first, in: pair.owner) else { return "dangling" }
         let isReadByOwner = pair.lists.forward && Self.isKind(owner, of: pair.owner)
+        // An owner that became nothing takes its links with it, whatever they name.
+        if isReadByOwner, isFiltered(link.first, owner) { return "filtered" }
+        guard let member = entityName(link.second, in: pair.member) else { return "dangling" }
         let isReadByMember = pair.lists.inverse && Self.isKind(member, of: pair.newMember)
         guard isReadByOwner || isReadByMember else { return nil }
         if isFiltered(link.first, owner) || isFiltered(link.second, member) { return "filtered" }

@@ -9,9 +9,9 @@ import SpillStorage
 /// for every path, and knows nothing of how links are found. A set of links is passed over where nothing can be missing but
 /// references that the lookups count themselves (``PlainLinks``).
 ///
-/// Take a source link from a to b. The associations say which objects x became of a, and which objects y of b. Each pair (x, y)
-/// that a lookup relates is a *claim*. The claims are sorted and merged with the destination's links, so each claim is found there
-/// or not. The link is made if one of its claims is found.
+/// The claims of the links (``LinkClaims``) are sorted and merged with the destination's links, so each claim is found there or not.
+/// The link is made if one of its claims is found. Where lookups alone fill a relationship that has room for all links, a claim is
+/// made without a comparison.
 ///
 /// Memory: a sort for each relationship that carries the set, another for the links, and a batch.
 final class LinkAccount {
@@ -21,13 +21,6 @@ final class LinkAccount {
     private let census: SourceCensus
     private let ends: LinkEndFates
     private var found: [ObjectReference] = []
-    /// The forms of the set at work, and the places of their links.
-    private var forms: [Form] = []
-    private var places: [HeldColumn] = []
-    /// The claims of the last link, and buffers for the keys of its ends.
-    private var claims: [Claim] = []
-    private var near: [Int64] = []
-    private var far: [Int64] = []
 
     private var mappings: [PlannedMapping] { archive.mappings }
     private var schema: StoreSchema { run.inputs.destinationSchema }
@@ -46,29 +39,6 @@ final class LinkAccount {
         ends = LinkEndFates(run: run, archive: archive, destination: destination)
     }
 
-    /// A pair of destination objects that a lookup relates for a link of the source.
-    private struct Claim: Equatable {
-        /// The place in ``places`` where the link would be.
-        let place: Int
-        /// The key of the row that holds the link, or of side 0 of a join table; and the other key.
-        let holder: Int64
-        let other: Int64
-    }
-
-    /// The way a reading's links are stored.
-    private struct Form {
-        let reading: LinkReadings.Reading
-        /// The place in ``places``.
-        let place: Int
-        let isHeldByOwner: Bool
-    }
-
-    /// The place where the destination stores the links of a relationship.
-    private enum HeldColumn: Hashable {
-        case column(table: Int, Int)
-        case join(Int)
-    }
-
     // MARK: - All sets
 
     /// Returns the links that were not made, by relationship and cause. Links that nothing reads are none of these.
@@ -79,7 +49,11 @@ final class LinkAccount {
         for set in SourceLinkSet.all(in: sourceSchema) {
             let readings = LinkReadings(set, among: mappings)
             guard let naming = readings.naming else { continue }
-            lines += try isPlain(readings, naming) ? counted(readings, naming) : compared(readings, naming)
+            if isPlain(readings, naming) {
+                lines += counted(readings, naming)
+            } else {
+                lines += try (isRoomy(readings, naming) ? claimed(readings, naming) : nil) ?? compared(readings, naming)
+            }
         }
         return lines.sorted { $0.order < $1.order }
     }
@@ -94,6 +68,56 @@ final class LinkAccount {
         ).arePlain
     }
 
+    /// Tells whether each claim of a set is a link of the destination: lookups alone fill one pair of relationships, which has room
+    /// for all links and for nothing else, and no object is gone again.
+    private func isRoomy(_ readings: LinkReadings, _ naming: RelationshipDescription) -> Bool {
+        guard run.declared.contains(naming), !archive.hasDeletions, archive.rejectingTables.isEmpty,
+            !readings.hasUserCode, !readings.losesLinks, !readings.set.isOneToOne
+        else { return false }
+        let declared = run.declared.mappings
+        let plain = PlainLinks(
+            readings: readings, mappings: declared, census: census, counts: run.tally.counts, schema: schema)
+        guard !declared.contains(where: \.belongsToPreviousModel), plain.isOnePair(naming) else { return false }
+        switch schema.storage(of: naming) {
+        case .join: return true
+        // The row of a to-one has what its own lookup finds.
+        case .toOne: return naming.sharesMembers
+        case .none, .toManyByInverse, .toManyHidden: return false
+        }
+    }
+
+    /// Returns the links that have no claim; nil if a link has claims of a to-many side only, which its to-one side may overrule.
+    private func claimed(_ readings: LinkReadings, _ naming: RelationshipDescription) throws -> [LinksNotMade]? {
+        let certain = LinkClaims(readings, archive, in: schema) { naming.isToMany || $0 == naming }
+        let others = LinkClaims(readings, archive, in: schema) { !naming.isToMany && $0 != naming }
+        var total = 0
+        var isCertain = true
+        var causes = CauseCounts(readings, naming: naming)
+        try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
+            total += 1
+            try certain.collect(owner, member)
+            guard isCertain, certain.claims.isEmpty else { return }
+            try others.collect(owner, member)
+            guard others.claims.isEmpty else {
+                isCertain = false
+                return
+            }
+            try countUnclaimed(readings, owner, member, &causes)
+        }
+        return isCertain ? causes.lines(ofLinks: total) : nil
+    }
+
+    /// Counts a link that has no claim, unless nothing reads it.
+    private func countUnclaimed(
+        _ readings: LinkReadings, _ owner: Int64, _ member: Int64, _ causes: inout CauseCounts
+    ) throws(MigrationError) {
+        guard let cause = try ends.cause(readings, owner, member) else { return }
+        try causes.add(cause) { () throws(MigrationError) in
+            try ends.isMissing(owner, table: readings.set.links.owners)
+                ? sample(readings, owner, member, ofOwner: false) : sample(readings, owner, member)
+        }
+    }
+
     /// Returns the references of plain links that found no object.
     private func counted(_ readings: LinkReadings, _ naming: RelationshipDescription) -> [LinksNotMade] {
         let names = [naming.label] + [LinkPlanner.mutualInverse(of: naming)?.label].compactMap(\.self)
@@ -106,28 +130,22 @@ final class LinkAccount {
 
     /// Compares the links of a set with the destination's, and returns those that are missing.
     private func compared(_ readings: LinkReadings, _ naming: RelationshipDescription) throws -> [LinksNotMade] {
+        let claims = LinkClaims(readings, archive, in: schema)
+        let places = claims.places
         var total = 0
-        begin(readings)
         run.services.concurrentSorts = max(RunServices.leastSorts, places.count + 1)
         defer { run.services.concurrentSorts = RunServices.leastSorts }
         let sorters = places.map { _ in run.services.sorter(width: 5) }
         var causes = CauseCounts(readings, naming: naming)
         try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
             total += 1
-            try collectClaims(readings, owner, member)
-            if claims.isEmpty {
-                if let cause = try ends.cause(readings, owner, member) {
-                    try causes.add(cause) { () throws(MigrationError) in
-                        try ends.isMissing(owner, table: readings.set.links.owners)
-                            ? sample(readings, owner, member, ofOwner: false) : sample(readings, owner, member)
-                    }
-                }
-                return
-            }
-            for claim in claims {
+            try claims.collect(owner, member)
+            if claims.claims.isEmpty { return try countUnclaimed(readings, owner, member, &causes) }
+            let count = UInt64(claims.claims.count)
+            for claim in claims.claims {
                 try sorters[claim.place].append(
                     SortKey.encode(claim.holder), SortKey.encode(claim.other), SortKey.encode(owner),
-                    SortKey.encode(member), UInt64(claims.count))
+                    SortKey.encode(member), count)
             }
         }
         let unmade = run.services.sorter(width: 3)
@@ -137,8 +155,8 @@ final class LinkAccount {
             }
         }
         try forEachLost(try unmade.finish()) { owner, member in
-            try collectClaims(readings, owner, member)
-            let cause = try causeOfUnmade(readings)
+            try claims.collect(owner, member)
+            let cause = try causeOfUnmade(readings, claims)
             try causes.add(cause) { () throws(MigrationError) in
                 try sample(readings, owner, member)
             }
@@ -146,64 +164,9 @@ final class LinkAccount {
         return causes.lines(ofLinks: total)
     }
 
-    private func begin(_ readings: LinkReadings) {
-        (forms, places) = ([], [])
-        for reading in readings.readings {
-            let held: HeldColumn
-            var isHeldByOwner = true
-            switch schema.storage(of: reading.planned.relationship) {
-            case .none: continue
-            case .toOne(let table, let column, _, _): held = .column(table: table, column)
-            case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
-                (held, isHeldByOwner) = (.column(table: table, column), false)
-            case .join(let table, let side): (held, isHeldByOwner) = (.join(table), side == 0)
-            }
-            let place = places.firstIndex(of: held) ?? places.count
-            if place == places.count { places.append(held) }
-            forms.append(Form(reading: reading, place: place, isHeldByOwner: isHeldByOwner))
-        }
-    }
-
-    /// Collects the claims of a link: the pairs of objects of its ends that a lookup relates.
-    private func collectClaims(_ readings: LinkReadings, _ owner: Int64, _ member: Int64) throws(MigrationError) {
-        claims.removeAll(keepingCapacity: true)
-        let tables = readings.set.links
-        for form in forms {
-            let (reading, relationship) = (form.reading, form.reading.planned.relationship)
-            let (own, other) = reading.isForward ? (owner, member) : (member, owner)
-            let (ownTable, otherTable) =
-                reading.isForward ? (tables.owners, tables.members) : (tables.members, tables.owners)
-            near.removeAll(keepingCapacity: true)
-            try collectObjects(of: own, ownTable, by: reading.mapping.index, fitting: relationship.entity, into: &near)
-            guard !near.isEmpty else { continue }
-            far.removeAll(keepingCapacity: true)
-            for candidate in reading.candidates {
-                try collectObjects(of: other, otherTable, by: candidate, fitting: relationship.destination, into: &far)
-            }
-            for one in near {
-                for object in far {
-                    let claim = Claim(
-                        place: form.place, holder: form.isHeldByOwner ? one : object,
-                        other: form.isHeldByOwner ? object : one)
-                    if !claims.contains(claim) { claims.append(claim) }
-                }
-            }
-        }
-    }
-
-    private func collectObjects(
-        of key: Int64, _ table: Int, by mapping: Int, fitting entity: EntityDescription, into keys: inout [Int64]
-    ) throws(MigrationError) {
-        found.removeAll(keepingCapacity: true)
-        try archive.tables[mapping].destinations(ofKey: key, table: table, into: &found)
-        for object in found where schema.model.entity(at: Int(object.entity)).isKindOf(entity: entity) {
-            keys.append(object.key)
-        }
-    }
-
     /// Shows the claims that the destination does not have.
     private func forEachUnmade(
-        _ sorted: SortedRecords, _ column: HeldColumn, _ body: (UnsafePointer<UInt64>) throws -> Void
+        _ sorted: SortedRecords, _ column: LinkClaims.Place, _ body: (UnsafePointer<UInt64>) throws -> Void
     ) throws {
         let statement = try destination.connection.prepare(sql(column))
         var isAtEnd = try !statement.step()
@@ -219,7 +182,7 @@ final class LinkAccount {
     }
 
     /// Returns the query for the links of a column or join table, in ascending order of the keys.
-    private func sql(_ column: HeldColumn) -> String {
+    private func sql(_ column: LinkClaims.Place) -> String {
         switch column {
         case .column(let table, let index):
             let held = SQLName.quoted(schema.tables[table].columns[index].name)
@@ -245,21 +208,21 @@ final class LinkAccount {
         }
     }
 
-    /// Returns the cause for a link whose claims, in ``claims``, are all missing in the destination.
-    private func causeOfUnmade(_ readings: LinkReadings) throws(MigrationError) -> LinksNotMade.Cause {
-        if archive.hasDeletions, let gone = try causeOfGoneEnds() { return gone }
+    /// Returns the cause for a link whose claims are all missing in the destination.
+    private func causeOfUnmade(
+        _ readings: LinkReadings, _ claims: LinkClaims
+    ) throws(MigrationError) -> LinksNotMade.Cause {
+        if archive.hasDeletions, let gone = try causeOfGoneEnds(claims) { return gone }
         if readings.hasUserCode { return .policy }
         let hasCode = mappings.contains { $0.mayBeAssociatedByHand || $0.hasDynamicRelationships }
         return hasCode && !readings.losesLinks ? .policy : .taken
     }
 
     /// Returns the cause if each claim has an end that was made and is gone again; nil if a claim has both its ends.
-    private func causeOfGoneEnds() throws(MigrationError) -> LinksNotMade.Cause? {
+    private func causeOfGoneEnds(_ claims: LinkClaims) throws(MigrationError) -> LinksNotMade.Cause? {
         var cause: LinksNotMade.Cause?
-        for claim in claims {
-            guard let form = forms.first(where: { $0.place == claim.place }) else { continue }
-            let relationship = form.reading.planned.relationship
-            let (owner, member) = form.isHeldByOwner ? (claim.holder, claim.other) : (claim.other, claim.holder)
+        for claim in claims.claims {
+            guard let (relationship, owner, member) = claims.ends(of: claim) else { continue }
             let rows = [(relationship.entity, owner), (relationship.destination, member)].map {
                 (table: schema.tableIndex(of: $0), key: $1)
             }
@@ -285,10 +248,11 @@ final class LinkAccount {
             ? (owner, readings.set.links.owners) : (member, readings.set.links.members)
         if let naming = readings.naming {
             let entity = namesOwner == readings.isNamedByOwners ? naming.entity : naming.destination
-            near.removeAll(keepingCapacity: true)
             for mapping in mappings where mapping.destination != nil {
-                try collectObjects(of: key, table, by: mapping.index, fitting: entity, into: &near)
-                if let made = near.first { return "\(entity.definition.name)/p\(made)" }
+                found.removeAll(keepingCapacity: true)
+                try archive.tables[mapping.index].destinations(ofKey: key, table: table, into: &found)
+                let made = found.first { schema.model.entity(at: Int($0.entity)).isKindOf(entity: entity) }
+                if let made { return "\(entity.definition.name)/p\(made.key)" }
             }
         }
         let relationship = readings.set.relationship

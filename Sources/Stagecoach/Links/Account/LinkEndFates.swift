@@ -29,11 +29,14 @@ final class LinkEndFates {
         _ readings: LinkReadings, _ owner: Int64, _ member: Int64
     ) throws(MigrationError) -> LinksNotMade.Cause? {
         let tables = readings.set.links
-        let first = try entity(of: owner, table: tables.owners)
-        let second = try entity(of: member, table: tables.members)
-        let isRead =
-            (first.entity.map { readings.reads($0, asOwner: true) } ?? false)
-            || (second.entity.map { readings.reads($0, asOwner: false) } ?? false)
+        let first = try entity(of: owner, table: tables.owners, isThere: tables.hasOwner)
+        let isReadByOwner = first.entity.map { readings.reads($0, asOwner: true) } ?? false
+        // An owner that became nothing takes its links with it, whatever they name.
+        if isReadByOwner, let near = first.entity, let cause = try causeOfMissing(owner, table: tables.owners, near) {
+            return cause
+        }
+        let second = try entity(of: member, table: tables.members, isThere: tables.hasMember)
+        let isRead = isReadByOwner || (second.entity.map { readings.reads($0, asOwner: false) } ?? false)
         guard isRead else { return first.exists && second.exists ? nil : .dangling }
         guard first.exists, second.exists else { return .dangling }
         guard let near = first.entity, let far = second.entity else { return .stray }
@@ -69,10 +72,14 @@ final class LinkEndFates {
     }
 
     /// Tells whether a row of the source exists, and returns its entity; nil if the model has none for it.
+    ///
+    /// - Parameter isThere: true if the row is known to exist.
     private func entity(
-        of key: Int64, table: Int
+        of key: Int64, table: Int, isThere: Bool = false
     ) throws(MigrationError) -> (exists: Bool, entity: EntityDescription?) {
         let layout = run.inputs.layout
+        let entities = layout.schema.tables[table].entities
+        if isThere, entities.count == 1 { return (true, layout.schema.model.entity(at: entities[0])) }
         let statement: Statement
         if let known = rows[table] {
             statement = known
@@ -86,7 +93,6 @@ final class LinkEndFates {
         statement.bind(key, at: 1)
         defer { statement.reset() }
         guard try run.inputs.source.stepping(statement) else { return (false, nil) }
-        let entities = layout.schema.tables[table].entities
         // Real rows of a single entity may have a wrong number.
         let index =
             entities.count == 1

@@ -21,7 +21,7 @@ struct PlainLinks {
         let forward = isReadWhole(set.relationship.entity, forward: true, finding: set.relationship.destination)
         let backward = isReadWhole(set.relationship.destination, forward: false, finding: set.relationship.entity)
         // The two columns of a one-to-one pair may disagree, and then hold more links than the pair has room for.
-        if !set.relationship.isToMany, set.opposite.first?.isToMany == false {
+        if set.isOneToOne {
             return forward && backward && CopiedPair(naming, among: mappings)?.isKept == true
         }
         // References to rows that do not exist are seen by lookups of the other end only.
@@ -41,7 +41,7 @@ struct PlainLinks {
     }
 
     /// Tells whether all readings and nothing else fill one pair of relationships that are not one and the same.
-    private func isOnePair(_ naming: RelationshipDescription) -> Bool {
+    func isOnePair(_ naming: RelationshipDescription) -> Bool {
         let inverse = LinkPlanner.mutualInverse(of: naming)
         guard naming != inverse, readings.set.opposite.first != readings.set.relationship else { return false }
         let pair = [naming] + [inverse].compactMap(\.self)
