@@ -15,33 +15,54 @@ struct OrderLosses {
 
     private var schema: StoreSchema { layout.schema }
 
+    /// A relationship whose order is lost, and the entities of the objects whose lists lose it.
+    private typealias Lost = (relationship: RelationshipDescription, owners: [EntityDescription])
+
     /// Returns the relationships whose order is lost, at the entity that declares each.
-    private var lost: [RelationshipDescription] {
+    private var lost: [Lost] {
         schema.model.entities.flatMap { entity in
             entity.definition.relationships.sorted(by: { $0.name < $1.name }).compactMap { definition in
-                entity.relationship(named: definition.name).flatMap { isLost($0) ? $0 : nil }
+                entity.relationship(named: definition.name).flatMap(lost)
             }
         }
     }
 
-    private func isLost(_ relationship: RelationshipDescription) -> Bool {
-        guard relationship.isOrdered, !relationship.isTransient else { return false }
+    private func lost(_ relationship: RelationshipDescription) -> Lost? {
+        guard relationship.isOrdered, !relationship.isTransient, !isAskedForPlaces(relationship) else { return nil }
         let owners = relationship.entity.withDescendants.filter { census.count(of: $0) > 0 }
-        return owners.contains { owner in
-            guard !reads.handed.contains(owner.index), isRead(relationship, owner) else { return false }
-            let making = mappings.filter { $0.reads(owner) && $0.destination != nil }
+        let losing = owners.filter { owner in
+            guard !reads.handed.contains(owner.index) else { return false }
             // The list of an object that becomes nothing goes with it.
+            let making = mappings.filter { $0.reads(owner) && $0.destination != nil }
             return !making.isEmpty && !making.contains { keeps(relationship, $0) }
-                && !isAskedForPlaces(relationship)
+                && isRead(relationship, owner, making)
         }
+        return losing.isEmpty ? nil : (relationship, losing)
     }
 
     /// Tells whether something carries the links of an owner over. If not, they are left behind with their order.
-    private func isRead(_ relationship: RelationshipDescription, _ owner: EntityDescription) -> Bool {
+    ///
+    /// - Parameter making: the mappings that make objects of the owner.
+    private func isRead(
+        _ relationship: RelationshipDescription, _ owner: EntityDescription, _ making: [PlannedMapping]
+    ) -> Bool {
         if reads.reading(relationship.reference, of: owner.index) == .expression { return true }
         guard let inverse = LinkPlanner.mutualInverse(of: relationship) else { return false }
-        return inverse.entity.withDescendants.contains {
-            reads.reading(inverse.reference, of: $0.index) == .expression
+        return mappings.contains { mapping in
+            mapping.relationships.contains { planned in
+                switch planned.value {
+                case .lookup(let argument, _)?:
+                    argument.singleRelationship == inverse
+                        && making.contains {
+                            $0.destination?.isKindOf(entity: planned.relationship.destination) ?? false
+                        }
+                case .dynamic?:
+                    inverse.entity.withDescendants.contains {
+                        mapping.reads($0) && reads.reading(inverse.reference, of: $0.index) == .expression
+                    }
+                case .some(.none), nil: false
+                }
+            }
         }
     }
 
@@ -73,8 +94,9 @@ struct OrderLosses {
     /// - Complexity: O(links of those relationships), along an index if the file has one.
     func count(in source: SourceStore) throws(MigrationError) -> [OrdersNotKept] {
         var lines: [OrdersNotKept] = []
-        for relationship in lost {
-            guard let sql = sql(relationship) else { continue }
+        for lost in lost {
+            let relationship = lost.relationship
+            guard let sql = sql(lost) else { continue }
             let statement = try source.query(sql)
             guard try source.stepping(statement), statement.integer(0) > 0 else { continue }
             lines.append(
@@ -85,7 +107,8 @@ struct OrderLosses {
         return lines
     }
 
-    private func sql(_ relationship: RelationshipDescription) -> String? {
+    private func sql(_ lost: Lost) -> String? {
+        let relationship = lost.relationship
         let (table, owner): (String, String)
         switch schema.storage(of: relationship) {
         case .none, .toOne: return nil
@@ -95,8 +118,15 @@ struct OrderLosses {
             let join = layout.joinTables[index]
             (table, owner) = (join.name.quoted, join.sides[side].column.quoted)
         }
-        return "SELECT count(*) FROM (SELECT 1 FROM \(table) WHERE \(owner) IS NOT NULL "
-            + "GROUP BY \(owner) HAVING count(*) > 1)"
+        let owners = schema.tableIndex(of: relationship.entity)
+        var condition = "\(owner) IN (SELECT \"Z_PK\" FROM \(layout.tables[owners].name.quoted)"
+        // Real rows of a single entity may have a wrong number.
+        if schema.tables[owners].entities.count > 1 {
+            let numbers = lost.owners.map { String(layout.fileNumber(ofEntity: $0.index)) }.joined(separator: ", ")
+            let entity = layout.tables[owners].columns[EntityTable.entityColumn].quoted
+            condition += " WHERE \(entity) IN (\(numbers))"
+        }
+        return "SELECT count(*) FROM (SELECT 1 FROM \(table) WHERE \(condition)) GROUP BY \(owner) HAVING count(*) > 1)"
     }
 
     /// Returns the advice for a relationship: an attribute of the member that holds its place, if a member has one owner.

@@ -332,7 +332,11 @@ private struct ChangedPairs: CustomStringConvertible {
                 if lists > 0 { counts["\(pair.owner).r\(pair.number)"] = lists }
             }
             if pair.old.inverseIsOrdered, !(pair.lists.inverse && pair.new.inverseIsOrdered) {
-                let lists = Dictionary(grouping: links, by: \.second).values.filter { $0.count > 1 }.count
+                // The order of an object that cannot have the relationship any more goes with its links.
+                let lists = Dictionary(grouping: links, by: \.second).filter { key, members in
+                    members.count > 1
+                        && entityName(key, in: pair.member).map { Self.isKind($0, of: pair.newMember) } ?? false
+                }.count
                 if lists > 0 { counts["\(pair.member).i\(pair.number)"] = lists }
             }
         }
