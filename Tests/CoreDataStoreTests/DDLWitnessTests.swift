@@ -99,7 +99,10 @@ struct DDLWitnessTests {
             index.elements = [FetchIndexElement(propertyName: first.name)]
             entity.indexes.append(index)
         }
-        entity.compoundIndexes = generator.chance(3) ? [["lat\(place)", "lon\(place)"]] : []
+        if let twin = entity.indexes.first, generator.chance(3) { entity.indexes.append(twin) }
+        entity.compoundIndexes = [["lat\(place)", "lon\(place)"], ["lat\(place)", "self"]].filter { _ in
+            generator.chance(3)
+        }
     }
 
     @Test("Both readings give the same statements for random models", arguments: 0..<8)

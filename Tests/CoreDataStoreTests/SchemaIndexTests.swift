@@ -95,6 +95,44 @@ struct SchemaIndexTests {
             ])
     }
 
+    @Test("A compound index over the columns of a fetch index makes no index, whatever word names the object id")
+    func coveredExpressions() throws {
+        func index(_ name: String, _ expression: String) -> FetchIndexDefinition {
+            var index = fetchIndex(name, ["kind"])
+            var element = FetchIndexElement(propertyName: nil)
+            element.expression = expression
+            index.elements.append(element)
+            return index
+        }
+        var entity = M.entity("Asset", [M.attribute("kind", .integer64), M.attribute("state", .integer64)])
+        entity.indexes = [index("byKind", "SELF"), index("byEntity", "entity")]
+        entity.compoundIndexes = [["kind", "self"], ["kind", "entity"], ["kind", "objectID"], ["state", "self"]]
+        #expect(
+            try M.schema(entity).allIndexStatements == [
+                "CREATE INDEX Z_Asset_byKind ON ZASSET (ZKIND COLLATE BINARY ASC, Z_PK COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Asset_byEntity ON ZASSET (ZKIND COLLATE BINARY ASC, Z_ENT COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Asset_state_self ON ZASSET (ZSTATE COLLATE BINARY ASC, Z_PK COLLATE BINARY ASC)",
+            ])
+    }
+
+    @Test("Fetch indexes of one name in an entity make one index, the first")
+    func twins() throws {
+        var entity = M.entity("Asset", [M.attribute("kind", .integer64), M.attribute("state", .integer64)])
+        entity.indexes = [
+            fetchIndex("byState", ["state"]), fetchIndex("byState", ["state"]), fetchIndex("byState", ["kind"]),
+        ]
+        var other = M.entity("Other", parent: "Asset")
+        other.indexes = [fetchIndex("byState", ["state"])]
+        let schema = try M.schema(entity, other)
+        #expect(
+            schema.allIndexStatements == [
+                "CREATE INDEX ZASSET_Z_ENT_INDEX ON ZASSET (Z_ENT)",
+                "CREATE INDEX Z_Asset_byState ON ZASSET (ZSTATE COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Other_byState ON ZASSET (ZSTATE COLLATE BINARY ASC)",
+            ])
+        #expect(schema.notes.isEmpty)
+    }
+
     @Test("An index without a certain SQL form is left out and noted")
     func notes() throws {
         var transient = M.attribute("t")
@@ -123,10 +161,11 @@ struct SchemaIndexTests {
     @Test(
         "Partial predicates with one meaning become conditions",
         arguments: [
-            ("n > 5", "ZN > 5"), ("n >= -1.5 AND s == 'it'", "ZN >= -1.5 AND ZS = 'it'"),
+            ("n > 5", "ZN > 5"), ("n >= -1.5 AND s == 'it'", "(ZN >= -1.5 AND ZS = 'it')"),
             ("s != nil", "ZS IS NOT NULL"), ("r == NULL", "ZR IS NULL"),
-            ("(b == YES || b = TRUE) && n => 2", "(ZB = 1 OR ZB = 1) AND ZN >= 2"),
-            ("s == \"o'k\"", "ZS = 'o''k'"), ("b == NO and s = nil", "ZB = 0 AND ZS IS NULL"),
+            ("(b == YES || b = TRUE) && n => 2", "((ZB = 1 OR ZB = 1) AND ZN >= 2)"),
+            ("s == \"o'k\"", "ZS = 'o''k'"), ("b == NO and s = nil", "(ZB = 0 AND ZS IS NULL)"),
+            ("(n == 5)", "ZN = 5"),
             ("n != 5", "ZN <> 5"), ("b <> YES", "ZB <> 1"),
         ])
     func partial(predicate: String, condition: String) throws {

@@ -89,7 +89,7 @@ struct StoreTreeTests {
         #expect(
             schema.indexStatements(forTable: 0) == [
                 "CREATE INDEX Z_Asset_recent ON ZASSET (ZLATITUDE COLLATE BINARY DESC, Z_PK COLLATE BINARY ASC, "
-                    + "Z_ENT COLLATE BINARY ASC) WHERE ZLONGITUDE <> 0 AND ZNAME IS NOT NULL"
+                    + "Z_ENT COLLATE BINARY ASC) WHERE (ZLONGITUDE <> 0 AND ZNAME IS NOT NULL)"
             ])
     }
 

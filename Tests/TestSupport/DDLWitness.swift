@@ -230,15 +230,20 @@ package struct DDLWitness {
         entity.definition.uniquenessConstraints + (entity.superentity.map(inherited) ?? [])
     }
 
-    /// The declared ones, then those of the old styles that no declared one covers.
+    /// The declared ones, the first of each name, then those of the old styles whose columns no declared one has.
     private func fetchIndexes(_ entity: EntityDescription) -> [FetchIndexDefinition] {
-        var indexes = entity.definition.indexes
+        var indexes: [FetchIndexDefinition] = []
+        for declared in entity.definition.indexes where !indexes.contains(where: { $0.name == declared.name }) {
+            indexes.append(declared)
+        }
+        func column(_ subject: String?) -> String? { subject.map { place($0, entity) ?? $0 } }
         let marked = entity.definition.attributes.filter { $0.isIndexed && !$0.isTransient }
             .sorted { Self.precedes($0.name, $1.name) }.map { [$0.name] }
         for properties in marked + entity.definition.compoundIndexes where !properties.isEmpty {
             let name = properties.joined(separator: "_")
             let isCovered = indexes.contains { known in
-                known.name == name || known.elements.map { $0.propertyName ?? $0.expression } == properties
+                known.name == name
+                    || known.elements.map { column($0.propertyName ?? $0.expression) } == properties.map(column)
             }
             if isCovered { continue }
             var index = FetchIndexDefinition(name: name)

@@ -53,16 +53,21 @@ struct IndexLayout {
     /// Returns the declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named after the
     /// attribute (xcs 2.0.0), compound indexes named by their properties joined with `_` (wire-2-101).
     ///
-    /// A compiled model marks the attributes of its fetch indexes in the old styles too. These are not indexes of their own
-    /// (BeamExport.Beam3: `bid` has only `byPropertyId`, Bookmarks_V3: no `url_isPendingDeletion`).
+    /// Fetch indexes of one name make one index, the first (no real store has two of them). A compiled model marks the columns
+    /// of its fetch indexes in the old styles too. These are not indexes of their own (BeamExport.Beam3: `bid` has only
+    /// `byPropertyId`, Bookmarks_V3: no `url_isPendingDeletion`, Photos: no index for `kind` and `self` beside a fetch index
+    /// over `kind` and `SELF`).
     private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
-        var indexes = entity.definition.indexes
-        var names = Set(indexes.map(\.name))
-        var covered = Set(indexes.map { index in index.elements.map { $0.propertyName ?? $0.expression } })
+        var names: Set<String> = []
+        var indexes = entity.definition.indexes.filter { names.insert($0.name).inserted }
+        var covered = Set(indexes.map { columns(of: $0.elements, entity, table) })
         func add(_ name: String, _ properties: [String]) {
-            guard covered.insert(properties).inserted, names.insert(name).inserted else { return }
             var index = FetchIndexDefinition(name: name)
             index.elements = properties.map { FetchIndexElement(propertyName: $0) }
+            guard covered.insert(columns(of: index.elements, entity, table)).inserted, names.insert(name).inserted
+            else {
+                return
+            }
             indexes.append(index)
         }
         for attribute in entity.definition.attributes.sortedByName(\.name)
@@ -177,6 +182,17 @@ struct IndexLayout {
         case "entity", "self.entity", "SELF.entity": return EntityTable.entityColumn
         case "self", "SELF", "objectID", "self.objectID", "SELF.objectID": return StoreIndex.Term.key
         default: return element.propertyName == nil ? column(of: subject, entity, table) : nil
+        }
+    }
+
+    /// Returns the names of the columns of an index's elements; the text of an element that has no column.
+    private func columns(
+        of elements: [FetchIndexElement], _ entity: EntityDescription, _ table: EntityTable
+    ) -> [String] {
+        elements.map { element in
+            let column = place(of: element, entity, table)
+            return column.map { table.name(of: .init(column: $0, isAscending: true)) }
+                ?? element.propertyName ?? element.expression ?? ""
         }
     }
 

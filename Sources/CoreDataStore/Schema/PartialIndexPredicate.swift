@@ -3,8 +3,8 @@ import ManagedModel
 /// Converts the predicate of a partial fetch index into SQL, if both certainly mean the same.
 ///
 /// Read: comparisons (`==`, `=`, `!=`, `<>`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
-/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses, in the forms that stores have (`ZFAVORITE = 1`, `<> 0`,
-/// `IS NOT NULL`). Everything else (NOT, key paths, functions), where predicates and SQL differ on case or whose form is not
+/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses, in the forms that stores have: `ZFAVORITE = 1`, `<> 0`,
+/// `IS NOT NULL`, and joined ones in parentheses (43 of 43: `(ZKIND = 1 AND ZSTATE = 2)`). Everything else (NOT, key paths, functions), where predicates and SQL differ on case or whose form is not
 /// known, gives nil and the index is left out.
 struct PartialIndexPredicate {
     /// Returns the SQL name of a property's column and its attribute type (nil for a to-one); nil if it has no column.
@@ -26,7 +26,7 @@ struct PartialIndexPredicate {
             guard let tokens = tokenize(predicate), !tokens.isEmpty else { return nil }
             var parser = PartialIndexPredicate(tokens: tokens[...], column: column)
             guard let whole = parser.disjunction(depth: 0), parser.tokens.isEmpty else { return nil }
-            return whole.text
+            return Self.enclosed(whole)
         }
     }
 
@@ -75,9 +75,11 @@ struct PartialIndexPredicate {
         return true
     }
 
-    /// A part of a condition; true marks one that joins others. Such a part inside a larger one gets parentheses, as an
-    /// archived predicate has them, whatever the text had.
+    /// A part of a condition; true marks one that joins others.
     private typealias Part = (text: String, isCompound: Bool)
+
+    /// Returns the text of a part: one that joins others stands in parentheses, whatever the text of the predicate had.
+    private static func enclosed(_ part: Part) -> String { part.isCompound ? "(\(part.text))" : part.text }
 
     private mutating func disjunction(depth: Int) -> Part? {
         guard depth < 50 else { return nil }
@@ -94,7 +96,7 @@ struct PartialIndexPredicate {
             parts.append(next)
         } while accept(symbol, word: word)
         guard parts.count > 1 else { return parts[0] }
-        return (parts.map { $0.isCompound ? "(\($0.text))" : $0.text }.joined(separator: " \(word) "), true)
+        return (parts.map(Self.enclosed).joined(separator: " \(word) "), true)
     }
 
     private mutating func factor(depth: Int) -> Part? {
