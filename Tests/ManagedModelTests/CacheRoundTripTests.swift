@@ -49,6 +49,7 @@ struct CacheRoundTripTests {
         parent.deleteRule = .deny
         parent.renamingIdentifier = "oldParent"
         parent.isIndexed = true
+        parent.isIndexedBySpotlight = true
         var lonely = RelationshipDefinition(name: "tags", destinationEntityName: "Leaf")
         lonely.isToMany = true
         lonely.isTransient = true
@@ -108,7 +109,9 @@ struct CacheRoundTripTests {
             attribute.allowsExternalBinaryDataStorage = true
         case .uuid:
             attribute.defaultValue = .uuid(try #require(UUID(uuidString: "00112233-4455-6677-8899-AABBCCDDEEFF")))
-        case .uri: attribute.defaultValue = .uri("https://example.org/a?b=c")
+        case .uri:
+            attribute.defaultValue = .uri("https://example.org/a?b=c")
+            attribute.isIndexedBySpotlight = true
         case .transformable:
             attribute.valueTransformerName = "NSSecureUnarchiveFromData"
             attribute.valueClassName = "NSArray"
@@ -147,6 +150,12 @@ struct CacheRoundTripTests {
         let children = try #require(properties["children"])
         #expect(try children.integer("_P") == 1 + 48 + 1024)
         #expect(try children.integer("NSMaxCount") == 12)
+        // Optional, without validation, user info and hash modifier, and the two bits of Spotlight.
+        let place = try #require(properties["aURI"])
+        #expect(try place.integer("_P") == 243 + 256 + 2048)
+        #expect(try place.flag("NSIndexedBySpotlight"))
+        #expect(try children.value("NSIndexedBySpotlight").isNull)
+        #expect(try properties["parent"]?.integer("_P") == 243 + 256 + 2048)
         let inverse = try #require(try children.object("NSInverseRelationship"))
         #expect(inverse.uid == properties["parent"]?.uid)
         #expect(try inverse.object("NSInverseRelationship")?.uid != children.uid)

@@ -80,6 +80,9 @@ struct DefinitionDigestTests {
                     $0.entities[0].indexes = []
                 },
                 { $0.entities[0].attributes[0].isIndexed = true },
+                { $0.entities[0].attributes[0].allowsCloudEncryption = true },
+                { $0.entities[0].attributes[0].isIndexedBySpotlight = true },
+                { $0.entities[0].attributes[0].isStoredInExternalRecord = true },
                 { $0.entities[0].attributes[0].defaultValue = .integer(4) },
                 { $0.entities[0].attributes[0].minimum = .integer(4) },
                 { $0.entities[0].attributes[0].maximum = .integer(4) },
@@ -130,6 +133,8 @@ struct DefinitionDigestTests {
                 },
                 { $0.entities[0].relationships[0].deleteRule = .deny },
                 { $0.entities[0].relationships[0].isIndexed = true },
+                { $0.entities[0].relationships[0].isIndexedBySpotlight = true },
+                { $0.entities[0].relationships[0].isStoredInExternalRecord = true },
                 { $0.entities[0].relationships[0].renamingIdentifier = "o" },
                 { $0.entities[0].relationships[0].versionHashModifier = "1" },
                 { $0.entities[0].relationships[0].userInfo = ["a": "b"] },

@@ -49,6 +49,9 @@ struct ModelXMLWriterTests {
                 ($0.allowsExternalBinaryDataStorage, $0.preservesValueInHistoryOnDeletion) = (true, true)
             },
             attribute("identity", .uuid) { $0.versionHashModifier = "second" },
+            attribute("found", .string) {
+                ($0.isIndexedBySpotlight, $0.isStoredInExternalRecord, $0.allowsCloudEncryption) = (true, true, true)
+            },
             attribute("place", .uri) { $0.defaultValue = .uri("https://example.org/?a=1&b=2") },
             attribute("object", .transformable) {
                 ($0.valueTransformerName, $0.valueClassName) = ("NSSecureUnarchiveFromData", "Colour")
@@ -66,6 +69,7 @@ struct ModelXMLWriterTests {
         var whole = RelationshipDefinition(name: "whole", destinationEntityName: "Thing")
         (whole.maximumCount, whole.inverseName, whole.deleteRule, whole.renamingIdentifier) = (1, "parts", .deny, "of")
         whole.versionHashModifier = "3"
+        (whole.isIndexedBySpotlight, whole.isStoredInExternalRecord) = (true, true)
         var unbounded = RelationshipDefinition(name: "others", destinationEntityName: "Thing")
         (unbounded.isToMany, unbounded.deleteRule, unbounded.isOptional) = (true, .noAction, true)
         var fetched = FetchedPropertyDefinition(name: "namesakes")

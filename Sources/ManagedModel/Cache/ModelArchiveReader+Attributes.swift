@@ -21,6 +21,7 @@ extension ModelArchiveReader {
         attribute.isOptional = try object.flag("NSIsOptional")
         attribute.isTransient = try object.flag("NSIsTransient")
         attribute.isIndexed = try object.flag("NSIsIndexed")
+        attribute.isIndexedBySpotlight = try object.flag("NSIndexedBySpotlight")
         attribute.valueTransformerName = try object.string("NSValueTransformerName")
         let className = try object.string("NSAttributeValueClassName")
         attribute.valueClassName = className == type.defaultValueClassName ? nil : className

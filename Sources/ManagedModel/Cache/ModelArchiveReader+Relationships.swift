@@ -15,6 +15,7 @@ extension ModelArchiveReader {
         relationship.isTransient = try object.flag("NSIsTransient")
         relationship.isOrdered = try object.flag("NSIsOrdered")
         relationship.isIndexed = try object.flag("NSIsIndexed")
+        relationship.isIndexedBySpotlight = try object.flag("NSIndexedBySpotlight")
         relationship.minimumCount = try count(object, "NSMinCount", least: 0)
         // A model made in code may have -1 for unlimited (SampleModel2_V1 Author.books). The value enters the version hash.
         relationship.maximumCount = try count(object, "NSMaxCount", least: -1)

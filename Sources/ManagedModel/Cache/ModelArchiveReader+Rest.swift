@@ -15,10 +15,11 @@ enum KnownFields {
     static let attribute = property.union([
         "NSAttributeType", "NSAttributeValueClassName", "NSDefaultValue", "NSValueTransformerName", "NSFlagsKey",
         "NSValidationPredicates", "NSValidationWarnings", "NSDerivationExpression", "NSElements", "NSCompositeElements",
+        "NSIndexedBySpotlight",
     ])
     static let relationship = property.union([
         "NSDestinationEntity", "_NSDestinationEntityName", "NSInverseRelationship", "_NSInverseRelationshipName",
-        "NSMinCount", "NSMaxCount", "NSDeleteRule",
+        "NSMinCount", "NSMaxCount", "NSDeleteRule", "NSIndexedBySpotlight",
     ])
     static let fetchedProperty = property.union(["NSFetchRequest", "_NSFetchRequestEntityName"])
     static let fetchRequest: Set<String> = [

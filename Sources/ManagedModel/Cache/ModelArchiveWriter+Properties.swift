@@ -11,6 +11,7 @@ extension ModelArchiveWriter {
         static let withoutValidation: Int64 = 16 + 32
         static let withoutUserInfo: Int64 = 64
         static let withoutHashModifier: Int64 = 128
+        static let indexedBySpotlight: Int64 = 256 + 2048
         static let ordered: Int64 = 1024
     }
 
@@ -36,7 +37,8 @@ extension ModelArchiveWriter {
     /// Returns the fields common to all properties, and `_P`.
     private mutating func propertyFields(
         _ definition: some NamedDefinition, entity: Reference, isOptional: Bool, isTransient: Bool,
-        isReadOnly: Bool = false, isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
+        isReadOnly: Bool = false, isOrdered: Bool = false, isIndexed: Bool = false, isIndexedBySpotlight: Bool = false,
+        hasValidation: Bool = false
     ) -> Fields {
         let name = builder.string(definition.name)
         var fields: Fields = [
@@ -48,6 +50,7 @@ extension ModelArchiveWriter {
             (isOptional, "NSIsOptional", PropertyBits.optional), (isReadOnly, "NSIsReadOnly", PropertyBits.readOnly),
             (isTransient, "NSIsTransient", PropertyBits.transient), (isOrdered, "NSIsOrdered", PropertyBits.ordered),
             (isIndexed, "NSIsIndexed", 0),
+            (isIndexedBySpotlight, "NSIndexedBySpotlight", PropertyBits.indexedBySpotlight),
         ] where flag {
             fields[key] = .boolean(true)
             bits |= bit
@@ -76,7 +79,8 @@ extension ModelArchiveWriter {
         let isDerived = attribute.derivationExpression != nil
         var fields = propertyFields(
             attribute, entity: entity, isOptional: attribute.isOptional, isTransient: attribute.isTransient,
-            isReadOnly: isDerived, isIndexed: attribute.isIndexed, hasValidation: validation != nil)
+            isReadOnly: isDerived, isIndexed: attribute.isIndexed,
+            isIndexedBySpotlight: attribute.isIndexedBySpotlight, hasValidation: validation != nil)
         var flags = attribute.archived.flags
         if attribute.allowsExternalBinaryDataStorage {
             flags |= ModelArchiveReader.AttributeFlags.allowsExternalBinaryDataStorage
@@ -155,7 +159,8 @@ extension ModelArchiveWriter {
         let destination = relationship.destination
         var fields = propertyFields(
             definition, entity: entity, isOptional: definition.isOptional, isTransient: definition.isTransient,
-            isOrdered: definition.isOrdered, isIndexed: definition.isIndexed)
+            isOrdered: definition.isOrdered, isIndexed: definition.isIndexed,
+            isIndexedBySpotlight: definition.isIndexedBySpotlight)
         let inverse = definition.inverseName.flatMap { properties[destination.index][$0] }
         fields["NSDestinationEntity"] = entities[destination.index].field
         fields["_NSDestinationEntityName"] = builder.string(destination.definition.name).field

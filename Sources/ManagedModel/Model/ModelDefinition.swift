@@ -208,6 +208,13 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var allowsExternalBinaryDataStorage = false
     /// True if persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion = false
+    /// True if CloudKit encrypts its values. The flag is kept in Xcode's form only: its archived form is not known.
+    public var allowsCloudEncryption = false
+    /// True if Spotlight indexes its values.
+    public var isIndexedBySpotlight = false
+    /// True if Spotlight's external records have its values, `storedInTruthFile` in XML. The flag is kept in Xcode's form only:
+    /// its archived form is not known.
+    public var isStoredInExternalRecord = false
     /// The derivation expression; nil unless the attribute is derived.
     public var derivationExpression: String?
     /// The name of the composite, for the type composite.
@@ -266,6 +273,11 @@ public struct RelationshipDefinition: Sendable, Equatable {
     public var deleteRule: DeleteRule = .nullify
     /// True if an old model requests an index.
     public var isIndexed = false
+    /// True if Spotlight indexes it.
+    public var isIndexedBySpotlight = false
+    /// True if Spotlight's external records have it, `storedInTruthFile` in XML. The flag is kept in Xcode's form only: its
+    /// archived form is not known.
+    public var isStoredInExternalRecord = false
     /// The identifier that inference matches it by; nil for its name.
     public var renamingIdentifier: String?
     /// A text that enters the version hash.

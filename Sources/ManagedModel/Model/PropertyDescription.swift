@@ -45,6 +45,16 @@ public class NSPropertyDescription: NSObject, @unchecked Sendable {
         get { declared.isIndexed }
         set { change { $0.isIndexed = newValue } }
     }
+    /// True if Spotlight indexes its values.
+    public final var isIndexedBySpotlight: Bool {
+        get { declared.isIndexedBySpotlight }
+        set { change { $0.isIndexedBySpotlight = newValue } }
+    }
+    /// True if Spotlight's external records have its values.
+    public final var isStoredInExternalRecord: Bool {
+        get { declared.isStoredInExternalRecord }
+        set { change { $0.isStoredInExternalRecord = newValue } }
+    }
     /// The identifier that inference matches it by: its name if the model gives none.
     public final var renamingIdentifier: String? {
         get { declared.renamingIdentifier ?? declared.name }
@@ -157,6 +167,11 @@ public class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable 
     public final var preservesValueInHistoryOnDeletion: Bool {
         get { definition.preservesValueInHistoryOnDeletion }
         set { set(\.preservesValueInHistoryOnDeletion, newValue) }
+    }
+    /// True if CloudKit encrypts its values.
+    public final var allowsCloudEncryption: Bool {
+        get { definition.allowsCloudEncryption }
+        set { set(\.allowsCloudEncryption, newValue) }
     }
     /// The elements of a composite attribute in declared order; empty for other attributes.
     public final var elements: [NSAttributeDescription] {
@@ -277,6 +292,8 @@ protocol PropertyDefinition {
     var isOptional: Bool { get set }
     var isTransient: Bool { get set }
     var isIndexed: Bool { get set }
+    var isIndexedBySpotlight: Bool { get set }
+    var isStoredInExternalRecord: Bool { get set }
     var renamingIdentifier: String? { get set }
     var versionHashModifier: String? { get set }
     var userInfo: [String: String] { get set }

@@ -21,6 +21,9 @@ enum AttributeTag {
         attribute.valueClassName = values.nonEmpty("customClassName")
         attribute.allowsExternalBinaryDataStorage = try values.flag("allowsExternalBinaryDataStorage")
         attribute.preservesValueInHistoryOnDeletion = try values.flag("preserveAfterDeletion")
+        attribute.allowsCloudEncryption = try values.flag("allowsCloudEncryption")
+        attribute.isIndexedBySpotlight = try values.flag("spotlightIndexingEnabled")
+        attribute.isStoredInExternalRecord = try values.flag("storedInTruthFile")
         if try values.flag("derived") { attribute.derivationExpression = try values.required("derivationExpression") }
         if attribute.type == .composite { attribute.compositeName = try values.required("composite") }
         values.readNames(into: &attribute)

@@ -3,8 +3,8 @@ import Diagnostics
 /// Builds a ``ModelDefinition`` from the tags of a `contents` file.
 ///
 /// Unknown elements are skipped with all their content, because newer versions of Xcode add some (the diagram's `elements`
-/// among them). A known element in a place where it has no meaning is an error. Attributes for code generation,
-/// synchronisation, Spotlight or CloudKit are skipped too.
+/// among them). A known element in a place where it has no meaning is an error. What only Xcode reads is skipped too: how code
+/// is generated, what takes part in iCloud's old synchronisation, whether a whole model is for CloudKit.
 ///
 /// Memory: the definition, and a number per entity and property.
 final class ModelTagHandler: XMLTagHandler {

@@ -17,6 +17,8 @@ enum PropertyTags {
         relationship.isTransient = try values.flag("transient")
         relationship.isIndexed = try values.flag("indexed")
         relationship.isOrdered = try values.flag("ordered")
+        relationship.isIndexedBySpotlight = try values.flag("spotlightIndexingEnabled")
+        relationship.isStoredInExternalRecord = try values.flag("storedInTruthFile")
         relationship.deleteRule = try values.choice("deletionRule", deleteRules) ?? .nullify
         values.readNames(into: &relationship)
         let count = try values.integer("maxCount")

@@ -112,6 +112,7 @@ extension AttributeDefinition: DigestPart {
             valueTransformerName, valueClassName, allowsExternalBinaryDataStorage, preservesValueInHistoryOnDeletion,
             derivationExpression, compositeName, renamingIdentifier, versionHashModifier, usesScalarValueType, userInfo,
             archived)
+        digest.add(allowsCloudEncryption, isIndexedBySpotlight, isStoredInExternalRecord)
     }
 }
 
@@ -120,6 +121,7 @@ extension RelationshipDefinition: DigestPart {
         digest.add(
             name, destinationEntityName, inverseName, isOptional, isTransient, isToMany, isOrdered, minimumCount,
             maximumCount, deleteRule.rawValue, isIndexed, renamingIdentifier, versionHashModifier, userInfo, archived)
+        digest.add(isIndexedBySpotlight, isStoredInExternalRecord)
     }
 }
 

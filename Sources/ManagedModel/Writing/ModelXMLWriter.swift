@@ -77,6 +77,9 @@ package struct ModelXMLWriter {
             ("valueTransformerName", attribute.valueTransformerName), ("customClassName", attribute.valueClassName),
             ("allowsExternalBinaryDataStorage", Self.flag(attribute.allowsExternalBinaryDataStorage)),
             ("preserveAfterDeletion", Self.flag(attribute.preservesValueInHistoryOnDeletion)),
+            ("allowsCloudEncryption", Self.flag(attribute.allowsCloudEncryption)),
+            ("spotlightIndexingEnabled", Self.flag(attribute.isIndexedBySpotlight)),
+            ("storedInTruthFile", Self.flag(attribute.isStoredInExternalRecord)),
             ("elementID", attribute.renamingIdentifier), ("versionHashModifier", attribute.versionHashModifier),
         ]
         element("attribute", attributes) { $0.write(userInfo: attribute.userInfo) }
@@ -95,6 +98,8 @@ package struct ModelXMLWriter {
             ("deletionRule", rule), ("destinationEntity", relationship.destinationEntityName),
             ("inverseName", relationship.inverseName),
             ("inverseEntity", relationship.inverseName.map { _ in relationship.destinationEntityName }),
+            ("spotlightIndexingEnabled", Self.flag(relationship.isIndexedBySpotlight)),
+            ("storedInTruthFile", Self.flag(relationship.isStoredInExternalRecord)),
             ("elementID", relationship.renamingIdentifier), ("versionHashModifier", relationship.versionHashModifier),
         ]
         element("relationship", attributes) { $0.write(userInfo: relationship.userInfo) }
