@@ -95,9 +95,9 @@ extension SourceStore {
                 }
             }
         }
-        for table in layout.joinTables {
-            for side in table.sides { known.insert("\(table.name)_\(side.column)_INDEX") }
-        }
+        // A join table may have another name than the rule's. An index of the rule's name is then left from before.
+        known.subtract(schema.joinTables.map(\.index.name))
+        for table in layout.joinTables.indices { known.insert(layout.indexName(ofJoinTable: table)) }
         // An index that Core Data does not make is no evidence for one.
         for entity in schema.model.entities {
             for index in entity.definition.indexes where index.repeatsRelationshipIndex(of: entity) {

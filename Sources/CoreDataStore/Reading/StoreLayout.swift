@@ -30,6 +30,17 @@ package struct StoreLayout: Sendable {
         guard let entity = entityByFileNumber[number], schema.tableByEntity[entity] == table else { return nil }
         return entity
     }
+
+    /// Returns the name of the index that Core Data makes for a join table: it follows the table's name in the file, and with it
+    /// the side that names the table.
+    func indexName(ofJoinTable index: Int) -> String {
+        let (file, join) = (joinTables[index], schema.joinTables[index])
+        func isNamed(_ name: String) -> Bool {
+            LayoutResolution.withoutNumber(file.name.uppercased()) == LayoutResolution.withoutNumber(name.uppercased())
+        }
+        let isNamedByOther = join.alternativeName.map(isNamed) ?? false && !isNamed(join.name)
+        return "\(file.name)_\(file.sides[isNamedByOther ? 0 : 1].column)_INDEX"
+    }
 }
 
 /// An entity table of a file.
