@@ -4,6 +4,15 @@ import Diagnostics
 
 /// The end of a store: derived attributes, triggers and R-trees, then the metadata and the commit.
 extension DestinationStore {
+    /// Makes the tables of persistent history, with their rows if these are carried over. Triggers come after them, as in
+    /// Core Data's stores.
+    ///
+    /// - Throws: the errors of ``HistoryCopy``, `store.full`, `store.io`.
+    package func carryOver(_ history: HistoryCopy) throws(MigrationError) {
+        try beginTransaction()
+        try history.run(into: connection)
+    }
+
     /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
     /// from the source. Triggers call functions of Apple's process: no row may be written afterwards.
     package func createTriggers() throws(MigrationError) {
@@ -116,10 +125,9 @@ extension DestinationStore {
     /// - Parameters:
     ///   - maximumKeys: Z_MAX by table: the highest key ever given out. Only the root entity's row has it.
     ///   - modelCache: the content of Z_MODELCACHE; nil leaves the table empty.
-    ///   - history: the persistent history to carry over; nil for none.
-    /// - Throws: `metadata.missingHash` (78), the errors of ``HistoryCopy``, `store.full`, `store.io`.
+    /// - Throws: `metadata.missingHash` (78), `store.full`, `store.io`.
     package func finish(
-        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?, history: HistoryCopy? = nil
+        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?
     ) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         let properties = try metadata.propertyList(for: schema.model)
@@ -131,7 +139,6 @@ extension DestinationStore {
             insert.bind(modelCache, at: 1)
             try insert.run()
         }
-        try history?.run(into: connection)
         // Dropped indexes may have left free pages.
         try connection.execute("PRAGMA incremental_vacuum")
         try commit()

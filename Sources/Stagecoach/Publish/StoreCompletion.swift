@@ -23,11 +23,12 @@ struct StoreCompletion {
     func finish(_ destination: DestinationStore) throws {
         run.services.begin(.publish)
         guard !isAppended else { return try destination.finishAppending(maximumKeys: maximumKeys) }
+        if let history { try destination.carryOver(history) }
         try destination.createTriggers()
         try destination.finish(
             metadata: try metadata(), maximumKeys: maximumKeys,
             modelCache: try ModelCache.encode(
-                run.inputs.destinationSchema.model.whole, archiver: ArchivingLanguage()), history: history)
+                run.inputs.destinationSchema.model.whole, archiver: ArchivingLanguage()))
     }
 
     private func metadata() throws(MigrationError) -> DestinationMetadata {
