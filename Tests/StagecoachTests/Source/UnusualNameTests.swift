@@ -105,6 +105,6 @@ struct UnusualNameTests {
         let partial = try connection.prepare("SELECT sql FROM sqlite_master WHERE name = 'Z_Select_part'")
         #expect(
             try partial.step()
-                && partial.text(0)?.hasSuffix(" WHERE ZFROM > 5 AND (ZORDER IS NOT NULL OR ZFROM = 7)") == true)
+                && partial.text(0)?.hasSuffix(" WHERE (ZFROM > 5 AND (ZORDER IS NOT NULL OR ZFROM = 7))") == true)
     }
 }
