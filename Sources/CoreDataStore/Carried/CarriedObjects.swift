@@ -66,7 +66,8 @@ package struct CarriedObjects: Sendable {
         return names.count == 1 ? "the \(kind.rawValue)" : names.count.counted(kind.rawValue, plural)
     }
 
-    private static func list(_ names: [String]) -> String {
+    /// Returns names for a note: the first of them, and the number of the others.
+    static func list(_ names: [String]) -> String {
         names.prefix(mostNames).joined(separator: ", ")
             + (names.count > mostNames ? " and \((names.count - mostNames).grouped) more" : "")
     }

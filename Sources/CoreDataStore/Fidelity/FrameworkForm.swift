@@ -5,12 +5,17 @@
 struct FrameworkForm {
     /// The build of the framework, NSPersistenceFrameworkVersion.
     let version: Int64
+    /// The schema, with the clauses that the version makes.
     let schema: StoreSchema
 
+    init(version: Int64, schema: StoreSchema) {
+        self.version = version
+        // Frameworks up to 641 wrote uniqueness constraints into the table.
+        self.schema = version > 641 ? schema : schema.withClauses()
+    }
+
     /// Frameworks below 800 had no fetch indexes: `indexed="YES"` and compound indexes had a form of their own.
-    private var hasFetchIndexes: Bool { version >= 800 }
-    /// Framework 637 wrote uniqueness constraints into the table.
-    private var hasUniqueIndexes: Bool { version > 641 }
+    var hasFetchIndexes: Bool { version >= 800 }
     /// Frameworks up to 519 made no index on join tables and no model cache.
     private var isBefore2015: Bool { version <= 519 }
     var hasJoinIndexes: Bool { !isBefore2015 }
@@ -23,16 +28,6 @@ struct FrameworkForm {
             found[Self.name(of: sql)] = sql
         }
         if isBefore2015 { found["Z_MODELCACHE"] = nil }
-        if !hasUniqueIndexes {
-            for (table, indexes) in zip(schema.tables, schema.indexes) {
-                let clauses = indexes.filter(\.isUnique).map { index in
-                    let columns = index.terms.map { table.columns[$0.column].name }
-                    return ", CONSTRAINT \(columns.joined(separator: "_")) UNIQUE (\(columns.joined(separator: ", ")))"
-                }
-                guard !clauses.isEmpty, let sql = found[table.name] else { continue }
-                found[table.name] = sql.dropLast(2) + clauses.joined() + ")"
-            }
-        }
         return found
     }
 
@@ -40,22 +35,21 @@ struct FrameworkForm {
     var indexes: [String: String] {
         var found: [String: String] = [:]
         for (table, indexes) in zip(schema.tables, schema.indexes) {
-            for index in indexes {
-                let columns = index.terms.map(table.name(of:))
-                var sql = index.statement(on: table)
-                switch index.purpose {
-                case .fetch where !hasFetchIndexes:
-                    let end = columns.count == 1 ? "_INDEX" : ""
-                    let name = "\(table.name)_\(columns.joined(separator: "_"))\(end)"
-                    sql = "CREATE INDEX \(name) ON \(table.name) (\(columns.joined(separator: ", ")))"
-                case .unique where !hasUniqueIndexes: continue
-                default: break
-                }
+            for index in indexes where index.clause == nil {
+                let sql = statement(of: index, on: table)
                 found[Self.name(of: sql)] = sql
             }
         }
         for index in schema.joinTables.map(\.index) where !isBefore2015 { found[index.name] = index.statement }
         return found
+    }
+
+    /// Returns the CREATE INDEX statement of an index of a table.
+    func statement(of index: StoreIndex, on table: EntityTable) -> String {
+        guard case .fetch = index.purpose, !hasFetchIndexes else { return index.statement(on: table) }
+        let columns = index.terms.map(table.name(of:))
+        let name = "\(table.name)_\(columns.joined(separator: "_"))\(columns.count == 1 ? "_INDEX" : "")"
+        return "CREATE INDEX \(name) ON \(table.name) (\(columns.joined(separator: ", ")))"
     }
 
     /// The CREATE TRIGGER statements by name.
@@ -87,5 +81,18 @@ struct FrameworkForm {
             }
         }
         return name
+    }
+}
+
+extension StoreSchema {
+    /// Returns the schema with all uniqueness constraints in the statements of their tables.
+    fileprivate func withClauses() -> StoreSchema {
+        var schema = self
+        for table in indexes.indices {
+            for index in indexes[table].indices where indexes[table][index].isUnique {
+                schema.indexes[table][index].clause = indexes[table][index].clause ?? .table
+            }
+        }
+        return schema
     }
 }

@@ -24,13 +24,23 @@ package struct StoreIndex: Sendable, Equatable {
         package static let key = -1
     }
 
+    /// The place of a uniqueness constraint in the CREATE TABLE statement.
+    package enum Clause: Sendable {
+        /// After its one column: `ZHASH VARCHAR UNIQUE` (knowledgeC of framework 851).
+        case column
+        /// After all columns: `CONSTRAINT ZA_ZB UNIQUE (ZA, ZB)` (frameworks up to 641).
+        case table
+    }
+
     package var name: String
     package var terms: [Term]
     package var purpose: Purpose
     /// The SQL condition of a partial index; nil for a full index.
     package var condition: String?
-    /// The source's CREATE statement, if it differs from the predicted one in blanks only.
+    /// The source's CREATE statement, if it has the same meaning as the predicted one.
     var text: String?
+    /// The place in the table's statement, if the source has the constraint there; nil for an index of its own.
+    package internal(set) var clause: Clause?
 
     package var isUnique: Bool {
         if case .unique = purpose { true } else { false }

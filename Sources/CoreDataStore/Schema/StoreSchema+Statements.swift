@@ -16,14 +16,15 @@ extension StoreSchema {
     ///
     /// The fixed tables are separate: ``fixedTableStatements()``.
     ///
+    /// - Parameter hasClauses: false to leave out uniqueness constraints that stand in the statements.
     /// - Complexity: O(columns).
-    package func tableStatements() -> [String] {
+    package func tableStatements(withClauses hasClauses: Bool = true) -> [String] {
         var statements: [String] = []
         var joins = joinTables[...]
         for number in 1...max(1, entityNumbers.count) {
             guard let entity = entityByNumber[number] else { continue }
-            let table = tables[tableByEntity[entity]]
-            if table.root == entity { statements.append(Self.statement(table)) }
+            let table = tableByEntity[entity]
+            if tables[table].root == entity { statements.append(statement(ofTable: table, withClauses: hasClauses)) }
             while let join = joins.first, let side = join.sides.first,
                 side.relationship.entity == entity
             {
@@ -37,10 +38,18 @@ extension StoreSchema {
     /// Returns the CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
     package func fixedTableStatements() -> [String] { FixedTables.statements }
 
-    private static func statement(_ table: EntityTable) -> String {
+    /// Returns the CREATE TABLE statement of an entity table.
+    func statement(ofTable index: Int, withClauses hasClauses: Bool) -> String {
+        let table = tables[index]
+        let clauses = hasClauses ? indexes[index].filter { $0.clause != nil } : []
         var text = "CREATE TABLE \(SQLName.quoted(table.name)) ( Z_PK INTEGER PRIMARY KEY"
-        for column in table.columns { text += ", \(SQLName.quoted(column.name)) \(column.type)" }
-        return text + " )"
+        for (place, column) in table.columns.enumerated() {
+            text += ", \(SQLName.quoted(column.name)) \(column.type)"
+            if clauses.contains(where: { $0.clause == .column && $0.terms[0].column == place }) { text += " UNIQUE" }
+        }
+        let ofTable = clauses.filter { $0.clause == .table }
+        for clause in ofTable { text += ", " + clause.constraint(of: table) }
+        return text + (ofTable.isEmpty ? " )" : ")")
     }
 
     static func statement(_ join: JoinTable) -> String {
@@ -49,6 +58,14 @@ extension StoreSchema {
         text += "PRIMARY KEY ("
         for (place, side) in join.sides.enumerated() { text += (place > 0 ? ", " : "") + SQLName.quoted(side.column) }
         return text + ") )"
+    }
+}
+
+extension StoreIndex {
+    /// Returns the index's columns as a clause after those of its table.
+    func constraint(of table: EntityTable) -> String {
+        let columns = terms.map { SQLName.quoted(table.name(of: $0)) }
+        return "CONSTRAINT \(columns.joined(separator: "_")) UNIQUE (\(columns.joined(separator: ", ")))"
     }
 }
 

@@ -9,16 +9,17 @@ extension SourceStore {
     ///   side.
     /// - A join table keeps the digits in its columns' names if the rule gives both versions the same name.
     /// - A table of the same entities has an index over Z_ENT if this store's table has one.
-    /// - An index with the same meaning has the same text.
+    /// - An index with the same name and meaning has the same text.
+    /// - A uniqueness constraint in a table's statement stays there.
     ///
     /// Entities and relationships are the same if their renaming identifiers are. Numbers in names are the destination's.
     ///
     /// - Parameters:
     ///   - schema: the destination's schema, by rule alone.
     ///   - layout: the layout of this store.
-    /// - Returns: the schema, with a sentence in ``StoreSchema/notes`` for each name that differs from the rule's, and for each
-    ///   that neither a rule nor a file determines.
-    /// - Complexity: O(relationships), a lookup in the file's schema for each table with subentities.
+    /// - Returns: the schema, with a sentence in ``StoreSchema/notes`` for each name that differs from the rule's, for each
+    ///   that neither a rule nor a file determines, and for what this store has in a form of its own that is not kept.
+    /// - Complexity: O(relationships + objects of the file's schema).
     package func namesTakenOver(
         by schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> StoreSchema {
@@ -33,29 +34,61 @@ extension SourceStore {
                 "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
             if found == nil { names.leaveOutEntityIndex(of: table) }
         }
+        let forms = names.oldForms(ofFramework: metadata.frameworkVersion)
         let texts = try connection.prepare(
-            "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+            "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'table') AND sql IS NOT NULL")
         while try texts.step() {
-            guard let name = texts.text(0), let sql = texts.text(1) else { continue }
-            names.takeText(sql, ofIndex: name)
+            guard let name = texts.text(1), let sql = texts.text(2) else { continue }
+            if texts.text(0) == "table" {
+                try takeClauses(sql, ofTable: name, into: &names)
+            } else {
+                names.takeText(sql, ofIndex: name)
+                if forms.contains(sql) { names.oldIndexes.append(name) }
+            }
         }
+        names.noteForms(primaryKeys: primaryKeys, framework: metadata.frameworkVersion)
         return names.schema
+    }
+
+    /// Adopts the uniqueness constraints in a table's statement, unless the store has an index for them as well.
+    private func takeClauses(
+        _ sql: String, ofTable table: String, into names: inout TakenOverNames
+    ) throws(MigrationError) {
+        for (place, clause) in names.clauses(in: sql, ofTable: table) {
+            let name = SQLName.literal(names.schema.indexes[place.table][place.index].name)
+            guard
+                try connection.integer("SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(name)") == nil
+            else { continue }
+            names.schema.indexes[place.table][place.index].clause = clause
+        }
+        names.compare(sql, ofTable: table)
     }
 }
 
 /// The names of a destination's schema while a source's are adopted.
-private struct TakenOverNames {
-    private(set) var schema: StoreSchema
+struct TakenOverNames {
+    var schema: StoreSchema
     let layout: StoreLayout
-    private let counterparts: ModelCounterparts
+    let counterparts: ModelCounterparts
+    /// The destination's tables by name in upper case, and the source's by name.
+    let tables: [String: Int]
+    let oldTables: [String: Int]
+    /// The tables that the source has with the same columns in another order.
+    var unlikeTables: [String] = []
+    /// The indexes that the source has in the form of a framework before 800.
+    var oldIndexes: [String] = []
 
     init(schema: StoreSchema, layout: StoreLayout) {
         self.schema = schema
         self.layout = layout
         counterparts = ModelCounterparts(of: schema, in: layout)
+        tables = Dictionary(
+            schema.tables.enumerated().map { ($1.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
+        oldTables = Dictionary(
+            layout.tables.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    private var source: StoreSchema { layout.schema }
+    var source: StoreSchema { layout.schema }
 
     // MARK: - Join tables
 
@@ -159,40 +192,6 @@ private struct TakenOverNames {
                 layout.tables[source.tableIndex(of: root)].name == table.name
             else { continue }
             schema.sourceNames.insert(table.name)
-        }
-    }
-
-    // MARK: - Indexes over Z_ENT
-
-    /// The destination's tables with an index over Z_ENT whose entities are those of one of the source's tables.
-    var tablesOfSameEntities: [(table: Int, source: Int)] {
-        schema.tables.indices.compactMap { table in
-            guard schema.indexes[table].contains(where: { $0.purpose == .entity }) else { return nil }
-            let known = schema.tables[table].entities.map { counterparts.entity(schema.model.entity(at: $0)) }
-            guard let first = known[0] else { return nil }
-            let root = source.tableIndex(of: first)
-            guard Set(known.compactMap { $0?.index }) == Set(source.tables[root].entities),
-                known.count == source.tables[root].entities.count
-            else { return nil }
-            return (table, root)
-        }
-    }
-
-    mutating func leaveOutEntityIndex(of table: Int) {
-        schema.indexes[table].removeAll { $0.purpose == .entity }
-    }
-
-    // MARK: - Texts
-
-    /// Takes over the blanks of an index with the same meaning: framework 973 has two of them before WHERE.
-    mutating func takeText(_ sql: String, ofIndex name: String) {
-        func words(_ text: String) -> [Substring] { text.split(separator: " ") }
-        for table in schema.indexes.indices {
-            for index in schema.indexes[table].indices where schema.indexes[table][index].name == name {
-                let own = schema.indexes[table][index].statement(on: schema.tables[table])
-                guard own != sql, !sql.contains("'"), words(own) == words(sql) else { return }
-                schema.indexes[table][index].text = sql
-            }
         }
     }
 }

@@ -18,6 +18,7 @@ extension DestinationStore {
     package func createTriggers() throws(MigrationError) {
         try beginTransaction()
         try refreshDerivedAttributes()
+        try moveUniqueClauses()
         filling.indexSorts?.space.release()
         for index in filling.carriedIndexes { try make(index.statements, fill: index.fill) }
         for tree in treesByRule {

@@ -168,7 +168,7 @@ package final class DestinationStore {
             PRAGMA auto_vacuum=2;
             PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
             """)
-        for statement in schema.tableStatements() + schema.fixedTableStatements() {
+        for statement in schema.tableStatements(withClauses: false) + schema.fixedTableStatements() {
             try connection.execute(statement)
         }
         return connection

@@ -75,13 +75,15 @@ struct RealStoreSchema {
         var expected = other.tables
         // Framework 519 and before had no model cache.
         if real.frameworkVersion <= 519 { expected["Z_MODELCACHE"] = file.tables["Z_MODELCACHE"] }
-        // Framework 637 wrote uniqueness constraints into the table.
+        var found = file.tables
+        // Framework 637 wrote uniqueness constraints into the table; a copy has them there where its source does.
         if real.frameworkVersion <= 641 {
-            expected = expected.mapValues { sql in
+            func withoutConstraint(_ sql: String) -> String {
                 sql.range(of: ", CONSTRAINT ").map { String(sql[..<$0.lowerBound]) + " )" } ?? sql
             }
+            expected = expected.mapValues(withoutConstraint)
+            found = found.mapValues(withoutConstraint)
         }
-        var found = file.tables
         // Framework 641 let the lesser name of a pair on one entity name the join table.
         var eitherName: [String] = []
         // The copy keeps the source's choice, which is not always the one that Core Data would make today.
