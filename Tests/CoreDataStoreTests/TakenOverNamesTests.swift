@@ -93,6 +93,65 @@ struct TakenOverNamesTests {
         try store.close()
     }
 
+    /// Two subentities with a property `name` each, of which one or both are relationships.
+    private static func mixed(_ isMixed: Bool, extra: String? = nil) throws -> ManagedObjectModel {
+        try M.model(
+            M.entity("A", extra.map { [M.attribute($0)] } ?? []),
+            M.entity("B", parent: "A", isMixed ? [M.attribute("name")] : [], isMixed ? [] : [M.toOne("name", "T")]),
+            M.entity("C", parent: "A", [], [M.toOne("name", "T")]), M.entity("T"), M.entity("U", parent: "T"))
+    }
+
+    @Test(
+        "Columns of one wanted name are read by their types, and keep the source's numbers with all that hangs on them")
+    func columnNumbers() throws {
+        let folder = try TemporaryFolder()
+        let model = try Self.mixed(true)
+        let byRule = StoreSchema(model: model)
+        #expect(try byRule.columns("A") == ["ZNAME1 INTEGER", "Z4_NAME1 INTEGER", "ZNAME VARCHAR"])
+        let note =
+            "The columns ZNAME, ZNAME1 of ZA are numbered by a rule without evidence: "
+            + "Core Data may number them otherwise"
+        #expect(byRule.notes == [note])
+        let store = try Self.store(
+            model, folder,
+            [
+                "ALTER TABLE ZA RENAME COLUMN ZNAME TO X", "ALTER TABLE ZA RENAME COLUMN ZNAME1 TO ZNAME",
+                "ALTER TABLE ZA RENAME COLUMN X TO ZNAME1", "ALTER TABLE ZA RENAME COLUMN Z4_NAME1 TO Z4_NAME",
+            ])
+        let layout = try store.layout(for: model)
+        #expect(layout.tables[0].columns.dropFirst(2) == ["ZNAME", "Z4_NAME", "ZNAME1"])
+        // Another attribute does not change what wants the name.
+        let grown = try Self.mixed(true, extra: "more")
+        let taken = try store.namesTakenOver(by: StoreSchema(model: grown), from: layout)
+        #expect(
+            try taken.columns("A") == ["ZNAME INTEGER", "Z4_NAME INTEGER", "ZMORE VARCHAR", "ZNAME1 VARCHAR"])
+        #expect(taken.indexes[0].contains { $0.name == "ZA_ZNAME_INDEX" })
+        #expect(
+            taken.notes == [
+                "The columns ZNAME1, ZNAME of ZA are numbered as in the source; a rule would say ZNAME, ZNAME1"
+            ])
+        // What wants the name is not the same: the source's numbers mean nothing.
+        let other = try store.namesTakenOver(by: StoreSchema(model: try Self.mixed(false)), from: layout)
+        #expect(other.notes == [note])
+        #expect(try other.columns("A").first == "ZNAME INTEGER")
+        try store.close()
+    }
+
+    @Test("Numbers that the source's types prove are not noted, those that they cannot tell are")
+    func provenNumbers() throws {
+        for isMixed in [true, false] {
+            let folder = try TemporaryFolder()
+            let model = try Self.mixed(isMixed)
+            let byRule = StoreSchema(model: model)
+            #expect(byRule.notes.count == 1)
+            let store = try Self.store(model, folder, [])
+            let taken = try store.namesTakenOver(by: byRule, from: store.layout(for: model))
+            #expect(taken.notes == (isMixed ? [] : byRule.notes))
+            #expect(try taken.columns("A") == byRule.columns("A"))
+            try store.close()
+        }
+    }
+
     @Test("An index over Z_ENT that the source's table of the same entities lacks is left out")
     func entityIndex() throws {
         let folder = try TemporaryFolder()

@@ -34,8 +34,11 @@ extension SourceStore {
 
     /// Returns the places of the model's parts in the file, and the missing parts.
     func resolution(of model: ManagedObjectModel) throws(MigrationError) -> ResolvedLayout {
+        let files = try fileTables()
+        let byRule = StoreSchema(model: model)
         var resolution = LayoutResolution(
-            schema: StoreSchema(model: model), primaryKeys: primaryKeys, files: try fileTables(), path: path,
+            schema: StoreSchema(model: model, columnNames: byRule.columnNames(in: files)), primaryKeys: primaryKeys,
+            files: files, path: path,
             isKnown: isKnown(as: model), hasNumbers: hasNumbers)
         return try resolution.resolve()
     }
@@ -50,6 +53,7 @@ extension SourceStore {
                 while try info.step() {
                     guard let column = info.text(1) else { continue }
                     table.columns[column.uppercased()] = column
+                    table.types[column.uppercased()] = info.text(2)?.uppercased()
                     guard info.integer(5) > 0 else { continue }
                     keys.append(column.uppercased() == "Z_PK" && info.text(2)?.uppercased() == "INTEGER")
                 }
@@ -74,6 +78,8 @@ struct FileTable {
     var name: String
     /// The names in the file by upper-cased name.
     var columns: [String: String]
+    /// The declared types in upper case, by upper-cased name.
+    var types: [String: String] = [:]
     /// True if Z_PK is the row's key.
     var isKeyed: Bool
 

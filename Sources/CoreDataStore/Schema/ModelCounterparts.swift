@@ -56,6 +56,9 @@ struct ModelCounterparts {
         return equal
     }
 
+    /// Returns the source's counterpart of the property of a destination's column.
+    func property(_ role: ColumnRole) -> PropertyReference? { self.role(role)?.reference }
+
     /// Returns the role of a destination's column as the source's counterpart has it.
     private func role(_ role: ColumnRole) -> ColumnRole? {
         switch role {

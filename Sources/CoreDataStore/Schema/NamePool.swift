@@ -10,6 +10,9 @@ struct NamePool {
     /// - Parameter reserved: names that are never given out.
     init(reserved: [String] = []) { used = Set(reserved.map { $0.uppercased() }) }
 
+    /// Takes a name that is given from elsewhere.
+    mutating func reserve(_ name: String) { used.insert(name.uppercased()) }
+
     /// Returns the name, or the name with the first free suffix.
     mutating func take(_ name: String) -> String {
         let key = name.uppercased()

@@ -14,10 +14,18 @@ extension StoreSchema {
     /// The model of a schema that its own model keeps: the two must not hold each other.
     private static let noModel = ManagedObjectModel()
 
-    private init(layingOut model: ManagedObjectModel) {
+    /// Lays out the schema of a model with the names of columns that a store numbers in its own way.
+    ///
+    /// - Parameter columnNames: the names; of the columns that want one name all or none.
+    init(model: ManagedObjectModel, columnNames: [PropertyReference: String]) {
+        self = columnNames.isEmpty ? StoreSchema(model: model) : StoreSchema(layingOut: model, columnNames)
+    }
+
+    private init(layingOut model: ManagedObjectModel, _ columnNames: [PropertyReference: String] = [:]) {
         let numbering = EntityNumbering(model: model)
         var tableNames = NamePool(reserved: FixedTables.names)
-        let layout = TableLayout(model: model, numbering: numbering, tableNames: &tableNames)
+        let layout = TableLayout(
+            model: model, numbering: numbering, columnNames: columnNames, tableNames: &tableNames)
         let joins = JoinTableLayout(model: model, numbering: numbering, tableNames: &tableNames)
         let indexes = IndexLayout(model: model, layout: layout, names: tableNames)
         let triggers = TriggerLayout(model: model, numbering: numbering, layout: layout)
@@ -36,7 +44,13 @@ extension StoreSchema {
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
             indexes: indexes.indexes, triggerStatements: triggers.statements,
             unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes,
-            leftOutIndexes: indexes.leftOut, trees: indexes.trees)
+            leftOutIndexes: indexes.leftOut, trees: indexes.trees, columnNames: columnNames)
+        for table in tables {
+            for group in table.unprovenNumbers
+            where !group.contains(where: { table.columns[$0].role.reference.map { columnNames[$0] != nil } ?? false }) {
+                notes.append(table.unprovenNote(group))
+            }
+        }
     }
 
     private static func storage(

@@ -5,6 +5,7 @@ extension SourceStore {
     /// Returns a destination's schema with this store's names for the parts that both have. Core Data looks for a table under
     /// the name that it once gave it, and a name in a file is better evidence than a rule over models.
     ///
+    /// - Columns that want one name keep their numbers, if no known store shows how these are given.
     /// - A join table between two relationships of one entity keeps the side that names it, because no rule determines the
     ///   side.
     /// - A join table keeps the digits in its columns' names if the rule gives both versions the same name.
@@ -24,6 +25,7 @@ extension SourceStore {
         by schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> StoreSchema {
         var names = TakenOverNames(schema: schema, layout: layout)
+        names.takeNumbers()
         names.takeJoinTables()
         names.noteTables()
         // A table that the file lacks is no evidence.
@@ -69,7 +71,7 @@ extension SourceStore {
 struct TakenOverNames {
     var schema: StoreSchema
     let layout: StoreLayout
-    let counterparts: ModelCounterparts
+    var counterparts: ModelCounterparts
     /// The destination's tables by name in upper case, and the source's by name.
     let tables: [String: Int]
     let oldTables: [String: Int]

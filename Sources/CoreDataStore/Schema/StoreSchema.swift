@@ -35,6 +35,8 @@ package struct StoreSchema: Sendable {
     package let leftOutIndexes: [LeftOutIndex]
     /// R-trees, by the Z_ENT of the entity that declares them.
     package let trees: [StoreTree]
+    /// The names of columns that a store numbers otherwise than the rule does.
+    package internal(set) var columnNames: [PropertyReference: String] = [:]
 
     /// Returns the schema with another model of the same content.
     func of(_ model: ManagedObjectModel) -> StoreSchema {
@@ -112,6 +114,9 @@ package struct EntityTable: Sendable {
     package var columns: [StoreColumn]
     /// The column index by attribute.
     package var attributeColumns: [PropertyReference: Int]
+    /// The columns that want one name and get numbers by a rule that no known store shows, a group for each name. Known stores
+    /// show attributes of different entities (scout-4, wire) and elements of composites (MetaCocktails).
+    package internal(set) var unprovenNumbers: [[Int]] = []
 
     /// The column indices of Z_ENT and Z_OPT.
     package static let entityColumn = 0

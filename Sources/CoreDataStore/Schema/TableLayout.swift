@@ -22,12 +22,19 @@ struct TableLayout {
 
     private let model: ManagedObjectModel
     private let numbering: EntityNumbering
+    private let columnNames: [PropertyReference: String]
 
-    /// - Parameter tableNames: the names already taken; the tables' names are added.
+    /// - Parameters:
+    ///   - columnNames: the names of columns that a store numbers in its own way, all that want one name.
+    ///   - tableNames: the names already taken; the tables' names are added.
     /// - Complexity: O(n log n) in own properties.
-    init(model: ManagedObjectModel, numbering: EntityNumbering, tableNames: inout NamePool) {
+    init(
+        model: ManagedObjectModel, numbering: EntityNumbering, columnNames: [PropertyReference: String],
+        tableNames: inout NamePool
+    ) {
         self.model = model
         self.numbering = numbering
+        self.columnNames = columnNames
         tableByEntity = [Int](repeating: 0, count: numbering.numbers.count)
         var groups: [(root: Int, entities: [Int])] = []
         for index in numbering.order {
@@ -83,6 +90,13 @@ struct TableLayout {
         var names = NamePool(reserved: ["Z_PK", "Z_ENT", "Z_OPT"])
         var pending: [Pending] = []
         var toOneNames: [PropertyReference: String] = [:]
+        var wanting: [String: [PropertyReference]] = [:]
+        func take(_ wanted: String, for property: PropertyReference) -> String {
+            wanting[wanted, default: []].append(property)
+            guard let given = columnNames[property] else { return names.take(wanted) }
+            names.reserve(given)
+            return given
+        }
         func add(_ columnClass: ColumnClass, _ name: String, _ type: String, _ role: ColumnRole) {
             pending.append((columnClass, StoreColumn(name: name, type: type, role: role)))
         }
@@ -93,14 +107,15 @@ struct TableLayout {
             // elements of a composite attribute take its place, under their own names without its own (MetaCocktails).
             for attribute in model.entity(at: index).ownAttributes where !attribute.isTransient {
                 guard let (columnClass, type) = ColumnClass.of(attribute.attributeType) else { continue }
+                let reference = PropertyReference(entity: index, name: attribute.name)
                 add(
-                    columnClass, names.take("Z" + attribute.elementName.uppercased()), type,
-                    .attribute(PropertyReference(entity: index, name: attribute.name)))
+                    columnClass, take("Z" + attribute.elementName.uppercased(), for: reference), type,
+                    .attribute(reference))
             }
             for relationship in ownRelationships(index) {
                 guard case .toOne = RelationshipKind(relationship) else { continue }
                 let reference = PropertyReference(entity: index, name: relationship.name)
-                let column = names.take("Z" + relationship.name.uppercased())
+                let column = take("Z" + relationship.name.uppercased(), for: reference)
                 toOneNames[reference] = column
                 add(.integer, column, "INTEGER", .toOne(reference))
                 if !relationship.destination.subentities.isEmpty {
@@ -125,6 +140,21 @@ struct TableLayout {
             add(.order, names.take("Z_FOK_" + column.dropFirst()), "INTEGER", .order(owner.reference))
         }
         place(table: table, name: name, root: root, entities: entities, pending: pending)
+        noteUnproven(wanting.values.filter { $0.count > 1 }, table)
+    }
+
+    /// Records the columns that want one name, unless all are attributes of different entities or elements of composites.
+    private mutating func noteUnproven(_ groups: [[PropertyReference]], _ table: Int) {
+        for properties in groups {
+            let plain = properties.filter { !$0.name.contains(".") }
+            let isProven =
+                Set(plain.map(\.entity)).count == plain.count
+                && plain.allSatisfy { tables[table].attributeColumns[$0] != nil }
+            guard !isProven else { continue }
+            tables[table].unprovenNumbers.append(
+                properties.compactMap { tables[table].attributeColumns[$0] ?? toOneColumns[$0]?.column })
+        }
+        tables[table].unprovenNumbers.sort { $0[0] < $1[0] }
     }
 
     private func ownerPrecedes(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
