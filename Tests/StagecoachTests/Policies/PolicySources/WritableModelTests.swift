@@ -19,6 +19,7 @@ struct WritableModelTests {
         title.attributeType = .stringAttributeType
         title.isOptional = false
         title.defaultValue = "untitled"
+        title.isIndexedBySpotlight = true
         title.setValidationPredicates(
             [NSPredicate(format: "length > %d", 1)], withValidationWarnings: ["too short"])
         let pages = NSAttributeDescription()
@@ -28,6 +29,7 @@ struct WritableModelTests {
         let name = NSAttributeDescription()
         name.name = "name"
         name.attributeType = .stringAttributeType
+        name.allowsCloudEncryption = true
 
         let books = NSRelationshipDescription()
         let writer = NSRelationshipDescription()
@@ -38,6 +40,7 @@ struct WritableModelTests {
         writer.name = "author"
         writer.destinationEntity = author
         writer.maxCount = 1
+        writer.isStoredInExternalRecord = true
         writer.inverseRelationship = books
 
         book.properties = [title, pages, writer]
@@ -78,6 +81,9 @@ struct WritableModelTests {
         let book = try #require(made.entitiesByName["Book"])
         #expect(book.attributesByName["pages"]?.defaultValue as? Int == 7)
         #expect(book.attributesByName["title"]?.isOptional == false)
+        #expect(book.propertiesByName.values.filter(\.isIndexedBySpotlight).map(\.name) == ["title"])
+        #expect(book.propertiesByName.values.filter(\.isStoredInExternalRecord).map(\.name) == ["author"])
+        #expect(made.entitiesByName["Author"]?.attributesByName["name"]?.allowsCloudEncryption == true)
         #expect(book.attributesByName["title"]?.validationWarnings as? [String] == ["too short"])
         #expect(book.relationshipsByName["author"]?.inverseRelationship?.deleteRule == .cascadeDeleteRule)
         #expect(made.entities(forConfigurationName: "People")?.map(\.name) == ["Author"])
