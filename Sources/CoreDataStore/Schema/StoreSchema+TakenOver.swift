@@ -48,7 +48,9 @@ extension SourceStore {
                 if forms.contains(sql) { names.oldIndexes.append(name) }
             }
         }
-        names.noteForms(primaryKeys: primaryKeys, framework: metadata.frameworkVersion)
+        names.noteForms(
+            primaryKeys: primaryKeys, framework: metadata.frameworkVersion,
+            isCached: try connection.hasTable("Z_MODELCACHE"))
         return names.schema
     }
 

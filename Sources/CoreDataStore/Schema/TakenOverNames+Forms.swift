@@ -86,7 +86,9 @@ extension TakenOverNames {
     // MARK: - What is not taken over
 
     /// Notes what the source has in a form of its own that the destination does not have.
-    mutating func noteForms(primaryKeys: [PrimaryKeyRow], framework: Int64?) {
+    ///
+    /// - Parameter isCached: false if the source has no table for a cached model. A copy of such a store has one.
+    mutating func noteForms(primaryKeys: [PrimaryKeyRow], framework: Int64?, isCached: Bool) {
         if let framework, !oldIndexes.isEmpty {
             schema.notes.append(
                 "Indexes have the form and the name that Core Data gives them today, and those of framework \(framework) in the "
@@ -108,7 +110,7 @@ extension TakenOverNames {
                 "The source's Z_PRIMARYKEY has old names of entities, the destination those of its model: "
                     + CarriedObjects.list(stale.sorted()))
         }
-        if let framework, !FrameworkForm(version: framework, schema: schema).hasJoinIndexes {
+        if let framework, !isCached, !FrameworkForm(version: framework, schema: schema).hasJoinIndexes {
             schema.notes.append(
                 "The source, of framework \(framework), has no cached model and no indexes of join tables: the destination "
                     + "has them")

@@ -207,7 +207,10 @@ struct SourceFormTests {
             + "ZHASH VARCHAR , ZB INTEGER)"
         try Self.source(
             old, folder, table: table, framework: 519,
-            ["UPDATE Z_PRIMARYKEY SET Z_NAME = 'Word' WHERE Z_NAME = 'Tag'", "DROP INDEX Z_1TAGS_Z_2TAGS_INDEX"])
+            [
+                "UPDATE Z_PRIMARYKEY SET Z_NAME = 'Word' WHERE Z_NAME = 'Tag'", "DROP INDEX Z_1TAGS_Z_2TAGS_INDEX",
+                "DROP TABLE Z_MODELCACHE",
+            ])
         let notes = try Self.copy(folder, old).notes
         #expect(
             notes.contains(
