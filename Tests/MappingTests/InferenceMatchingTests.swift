@@ -87,12 +87,18 @@ struct InferenceMatchingTests {
     }
 
     @Test(
-        "An attribute renamed back to its identifier is refused where the type differs",
+        "An attribute renamed back to its identifier keeps its values, and is refused where the type cannot hold them",
         arguments: [nil, "mutedStatus"])
     func renamedBack(identifier: String?) throws {
         let source = try M.model(M.entity("E", [M.attribute("isSilenced", .boolean, id: "mutedStatus")]))
-        let destination = try M.model(M.entity("E", [M.attribute("mutedStatus", .integer32, id: identifier)]))
-        let error = try #require(M.refusal(source, destination))
+        func destination(_ type: AttributeType) throws -> ManagedObjectModel {
+            try M.model(M.entity("E", [M.attribute("mutedStatus", type, id: identifier)]))
+        }
+        #expect(
+            M.lines(try M.infer(source, try destination(.integer32))) == [
+                "IEM_Transform_E mutedStatus=$source.isSilenced"
+            ])
+        let error = try #require(M.refusal(source, try destination(.double)))
         #expect(error.code == "inference.attributeType")
         #expect(error.message.contains("isSilenced was renamed to mutedStatus"))
     }

@@ -7,7 +7,7 @@ extension RandomModel {
         // Names of earlier versions do not matter to this one.
         for _ in 0..<generator.below(9) {
             let entity = generator.below(definition.entities.count)
-            switch generator.below(16) {
+            switch generator.below(17) {
             case 0: renameEntity(entity, &generator)
             case 1, 2: renameAttribute(entity, &generator)
             case 3, 4: renameRelationship(entity, &generator)
@@ -26,6 +26,7 @@ extension RandomModel {
             case 12: changeOptionality(entity, &generator)
             case 13: makeToMany(entity, &generator)
             case 14: changeOrder(entity, &generator)
+            case 15: widenAttribute(entity, &generator)
             default: moveAttribute(entity, &generator)
             }
         }
@@ -116,6 +117,19 @@ extension RandomModel {
             if attribute.defaultValue == nil { return }
         }
         definition.entities[entity].attributes[position] = attribute
+    }
+
+    /// Makes a Boolean an integer, or an integer wider.
+    private mutating func widenAttribute(_ entity: Int, _ generator: inout SeededGenerator) {
+        let integers: [AttributeType] = [.boolean, .integer16, .integer32, .integer64]
+        let attributes = definition.entities[entity].attributes
+        let narrow = attributes.indices.filter { integers.dropLast().contains(attributes[$0].type) }
+        guard let place = pick(narrow, &generator), let size = integers.firstIndex(of: attributes[narrow[place]].type)
+        else { return }
+        var attribute = attributes[narrow[place]]
+        attribute.type = integers[size + 1 + generator.below(integers.count - size - 1)]
+        if case .boolean(let flag)? = attribute.defaultValue { attribute.defaultValue = .integer(flag ? 1 : 0) }
+        definition.entities[entity].attributes[narrow[place]] = attribute
     }
 
     private mutating func makeToMany(_ entity: Int, _ generator: inout SeededGenerator) {

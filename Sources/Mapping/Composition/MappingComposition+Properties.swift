@@ -38,7 +38,9 @@ extension MappingComposition {
                 }
                 continue
             }
-            guard source.attribute(named: key)?.attributeType == attribute.attributeType else {
+            guard let old = source.attribute(named: key)?.attributeType,
+                attribute.attributeType.holdsEveryValue(of: old)
+            else {
                 throw Obstacle("\(one.name ?? "") converts \(attribute.name), which the next step does not copy")
             }
         }
@@ -77,7 +79,13 @@ extension MappingComposition {
             return
         }
         let original = expression.node.ownKey.flatMap { source.attribute(named: $0) }
-        let isCopied = original?.attributeType == middle.attributeType
+        // A value that both steps take as it stands is copied once.
+        let isCopied =
+            original.map { original in
+                original.attributeType == middle.attributeType
+                    || middle.attributeType.holdsEveryValue(of: original.attributeType)
+                        && attribute.attributeType.holdsEveryValue(of: middle.attributeType)
+            } ?? false
         guard isCopied || isSameType, expression.node.isConstant || expression.node.readsOwnAttributesOnly(of: source)
         else { throw Obstacle("\(middle.name) is computed by one step and converted by the next") }
         if original.map(external) ?? external(middle) != external(middle), external(middle) != external(attribute) {

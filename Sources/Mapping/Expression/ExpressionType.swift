@@ -109,9 +109,8 @@ extension AttributeType {
     /// Tells whether values of both types are stored alike, so that a cell may be copied.
     func isStoredLike(_ other: AttributeType) -> Bool {
         if self == other { return self != .undefined && self != .composite && self != .objectID }
+        if other.holdsEveryValue(of: self) { return true }
         switch (self, other) {
-        case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64): return true
-        case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64): return true
         case (.transformable, .binaryData), (.binaryData, .transformable): return true
         case (.boolean, .decimal), (.integer16, .decimal), (.integer32, .decimal), (.integer64, .decimal): return true
         default: return false

@@ -54,8 +54,8 @@ package struct AutomaticMapping {
             }
         }
 
-        /// The JSON line that maps the property, if its values convert when an expression names them, or if the links that fit
-        /// are made; else nil.
+        /// The JSON line that maps the property, with its price, if its values convert when an expression names them, or if the
+        /// links that fit are made; else nil.
         var convertingLine: String? {
             if shortage != nil, case .mapped(_, let origin) = outcome {
                 return "\"\(name)\": \"FUNCTION($manager, '\(LookupSelector.bySourceRelationship)', '\(origin)', "
@@ -63,6 +63,7 @@ package struct AutomaticMapping {
             }
             guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
             return "\"\(name)\": \"$source.\(origin)\""
+                + (reason.mayCut ? " (check counts the numbers that this cuts)" : "")
         }
 
         /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.
@@ -195,11 +196,11 @@ package struct AutomaticMapping {
         case (.relationship, .attribute), (.relationship, .composite):
             return .kind(from: "a relationship", to: "an attribute")
         case (.attribute(let old), .attribute(let new)) where old.isElement && new.isElement:
-            guard old.attributeType != new.attributeType else { return nil }
+            guard !new.attributeType.holdsEveryValue(of: old.attributeType) else { return nil }
             let path = old.name.split(separator: ".").dropFirst().joined(separator: ".")
             return .compositeElement(path: path, from: old.attributeType, to: new.attributeType)
         case (.attribute, .attribute), (.attribute, .composite), (.composite, .attribute), (.composite, .composite):
-            guard let old = old.type, let new = new.type, old != new else { return nil }
+            guard !new.holdsEveryValue(of: old), let old = old.type, let new = new.type else { return nil }
             return .attributeType(from: old, to: new)
         case (.relationship(let old), .relationship(let new)):
             if old.isToMany && !new.isToMany { return .cardinality }

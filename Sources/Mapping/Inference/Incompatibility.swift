@@ -49,6 +49,15 @@ package enum Incompatibility: Hashable, Sendable {
         }
     }
 
+    /// True if the new type may lack a fraction or digits of a number.
+    var mayCut: Bool {
+        switch self {
+        case .attributeType(let old, let new), .compositeElement(_, let old, let new):
+            old.isNumeric && new.isNumeric && !(old.integerBits != nil && new.integerBits != nil)
+        case .kind, .cardinality, .owners, .destination, .renamedDestination, .hierarchies: false
+        }
+    }
+
     /// True if the new relationship has less room for links, whatever the store has.
     var losesLinks: Bool {
         switch self {

@@ -76,9 +76,35 @@ enum StoredProperty {
         return elements.flatMap(\.attributes)
     }
 
+    /// Tells whether it holds every value of another property as it stands. Relationships have no values.
+    func holdsEveryValue(of old: StoredProperty) -> Bool {
+        guard let old = old.type, let type else { return true }
+        return type.holdsEveryValue(of: old)
+    }
+
     func replacesNil(of old: StoredProperty) -> Bool {
         guard case .attribute(let new) = self, case .attribute(let old) = old else { return false }
         return old.isOptional && !new.isOptional && new.definition.defaultValue != nil
+    }
+}
+
+extension AttributeType {
+    /// Tells whether an attribute of this type holds every value of another type as it stands: of the same type, and an integer
+    /// those of a narrower integer or a Boolean, which are all stored alike.
+    package func holdsEveryValue(of other: AttributeType) -> Bool {
+        guard let bits = integerBits, let others = other.integerBits else { return self == other }
+        return bits >= others
+    }
+
+    /// The number of bits of an integer, 1 for a Boolean; nil for other types.
+    var integerBits: Int? {
+        switch self {
+        case .boolean: 1
+        case .integer16: 16
+        case .integer32: 32
+        case .integer64: 64
+        default: nil
+        }
     }
 }
 

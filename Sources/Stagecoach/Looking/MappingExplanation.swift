@@ -149,7 +149,9 @@ final class MappingExplanation {
             let from = plan.source.schema.column(of: old)
         else { return nil }
         let new = planned.attribute
-        let isSame = old.attributeType == new.attributeType && expression.node.withoutBytesCast == expression.node
+        let isSame =
+            new.attributeType.holdsEveryValue(of: old.attributeType)
+            && expression.node.withoutBytesCast == expression.node
         guard isSame || old.attributeType.isBytes && new.attributeType.isBytes,
             old.definition.allowsExternalBinaryDataStorage == new.definition.allowsExternalBinaryDataStorage
         else { return nil }
