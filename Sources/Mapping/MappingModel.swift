@@ -204,8 +204,7 @@ public final class PropertyMapping: NSObject {
         set { givenUserInfo = newValue }
     }
     private var givenUserInfo: [AnyHashable: Any]?
-    /// True if inference or the compiler filled the expression in. A nil source value of an attribute that is now required then
-    /// becomes the model's default.
+    /// True if inference or the compiler filled the expression in.
     package var isAutomatic = false
     /// True if a nil source value is replaced: an automatic expression from an optional attribute to a required one with a
     /// default. Set with ``isAutomatic``, and stored separately so that a mapping model can be written without its models.
@@ -215,6 +214,8 @@ public final class PropertyMapping: NSObject {
     /// The value of an attribute in a version that a composed mapping model skips. It replaces the destination's default and a
     /// nil of the expression.
     package var carriedValue: AttributeValue?
+    /// True if a nil of the expression is replaced, by the carried value or by the model's default.
+    package var fillsNil: Bool { carriedValue != nil || replacesNil }
     /// The reason why the property is left unmapped, if the user allowed it; else nil.
     package var unmapped: UnmappedProperty?
     /// The error of an expression that does not fit the property and may never be evaluated. It is thrown if the expression is

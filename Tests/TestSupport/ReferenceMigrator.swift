@@ -337,9 +337,7 @@ package final class ReferenceMigrator {
                 }
             case .objects, .values: throw .mismatch("objects for \(object.entity).\(name)")
             }
-            if value.isNull, property.isAutomatic, !attribute.isOptional,
-                let standard = attribute.definition.defaultValue
-            {
+            if value.isNull, property.replacesNil, let standard = attribute.definition.defaultValue {
                 value = Self.insertionValue(standard, attribute)
             }
             object[name] = value

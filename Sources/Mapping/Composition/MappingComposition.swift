@@ -170,7 +170,7 @@ package struct MappingComposition {
 extension PropertyMapping {
     /// Returns the value that replaces a nil of the expression; nil if none does.
     func fill(of attribute: AttributeDescription) -> AttributeValue? {
-        carriedValue ?? (isAutomatic && !attribute.isOptional ? attribute.definition.defaultValue : nil)
+        carriedValue ?? (replacesNil ? attribute.definition.defaultValue : nil)
     }
 }
 

@@ -39,8 +39,7 @@ struct MappingResolution {
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
-                        replacesNil: property?.carriedValue != nil
-                            || property?.isAutomatic == true && !attribute.isOptional,
+                        replacesNil: property?.fillsNil ?? false,
                         defaultValue: ColumnValue(initial: attribute, property),
                         needsObjects: evaluation.needsObjects, refusal: evaluation.refusal))
             }

@@ -186,7 +186,7 @@ struct PlannedAttribute {
     let column: Int
     /// The expression; nil: the attribute keeps the model's default.
     let expression: ValueExpression?
-    /// True if a nil result becomes the default, because inference added the expression and the attribute is required.
+    /// True if a nil result becomes the default: see ``PropertyMapping/fillsNil``.
     let replacesNil: Bool
     /// The default as stored, from the model or from a version passed on the way; nil if there is none.
     let defaultValue: ColumnValue?

@@ -47,8 +47,7 @@ struct VerifiedAttribute {
         self.column = column
         let property = mapping.mapping.attributeMapping(named: attribute.name)
         let initial = ColumnValue(initial: attribute, property)
-        let replacesNil = property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
-        standard = replacesNil ? initial : nil
+        standard = property?.fillsNil == true ? initial : nil
         if let obstacle = mapping.obstacle {
             way = .skipped(obstacle)
         } else if plan.isDerived(attribute, of: mapping) {
@@ -68,7 +67,8 @@ struct VerifiedAttribute {
             mapping.source?.joiningElements(in: $0) ?? $0
         }), path.count == 1,
             let old = mapping.source?.attribute(named: path[0]), let column = plan.source.schema.column(of: old),
-            old.attributeType == attribute.attributeType && expression.node.withoutBytesCast == expression.node
+            attribute.attributeType.holdsEveryValue(of: old.attributeType)
+                && expression.node.withoutBytesCast == expression.node
                 || old.attributeType.isBytes && attribute.attributeType.isBytes
         {
             let isExternal = old.definition.allowsExternalBinaryDataStorage
