@@ -197,7 +197,8 @@ struct TableLoad: ModelStage {
                 compiled, of: source, first..<row, into: &destination, open: open, counts: &counts, whenFull: flush)
             first = row + 1
             compiled.made += 1
-            compiled.highest = max(compiled.highest, key)
+            // A number that was given is not given again. A kept key counts no more than that of a filtered object.
+            if table.keys != .kept { compiled.highest = max(compiled.highest, key) }
             modelRun.validation.rejected?.skippedRows += 1
         }
         try makeAll(
@@ -348,7 +349,7 @@ struct TableLoad: ModelStage {
         let attributes = try AttributeProgram(
             mapping: mapping, slots: &mine, indexed: modelRun.inputs.indexedColumns(of: mapping),
             external: modelRun.external,
-            streams: true)
+            streams: true, tally: modelRun.tally)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             missing: modelRun.missing, in: modelRun.inputs.destinationSchema, slots: &mine)
