@@ -130,7 +130,7 @@ final class DestinationRun {
         do {
             let gaps = try migration.passesNoFilter(prepared, run)
             try LossRefusal.check(gaps, options)
-            let loaded = try StoreLoad(
+            var loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
                 previousStepIDs: try migration.previousStepIDs(), mode: .publish(rejectFile)
             ).load()
@@ -139,6 +139,9 @@ final class DestinationRun {
             run.tally.counts.passesNoFilter = gaps
             let left = try migration.leftBehind(prepared)
             try LossRefusal.check(links: loaded.linksNotMade, orders: loaded.ordersNotKept, options)
+            loaded.valuesCut = migration.marking(run.tally.counts.valuesCut, prepared)
+            run.tally.counts.valuesCut = nil
+            try LossRefusal.check(loaded.valuesCut, options)
             let bytes = try check(oneSided)
             progress.complete(bytes: bytes)
             if let error = migration.cancellation.error { throw error }
@@ -212,7 +215,7 @@ final class DestinationRun {
                 prepared.source, tables: prepared.mirroringTables, isAppended: existing != nil),
             repairs: plan.repairs ?? [], unmapped: plan.unmapped, layout: (plan.layout ?? []) + loaded.missing,
             unknownHashes: appends ? [] : migration.unknownHashes(prepared), links: loaded.linksNotMade,
-            orders: loaded.ordersNotKept)
+            orders: loaded.ordersNotKept, cuts: loaded.valuesCut ?? [])
         return MigrationReport(
             source: migration.sourcePath, destination: migration.destinationPath,
             mappingModels: migration.mappingModels.count, isAppended: appends, counts: run.tally.counts,
@@ -224,6 +227,7 @@ final class DestinationRun {
             repairs: plan.repairs, leftBehind: left,
             linksNotMade: loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade,
             ordersNotKept: loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept,
+            valuesCut: loaded.valuesCut,
             sourceObjects: prepared.census.total)
     }
 

@@ -66,6 +66,8 @@ public struct CheckReport: Sendable, Codable {
     public var linksNotMade: [LinksNotMade]?
     /// Ordered relationships of the source whose order would not be kept; nil if there are none.
     public var ordersNotKept: [OrdersNotKept]?
+    /// Numbers of which a conversion would cut something off; nil if there are none.
+    public var valuesCut: [ValuesCut]?
     /// The number of destination objects that would be made, valid or not.
     public var objects = 0
     /// The number of objects that `--on-invalid reject` would leave out, including objects rejected because of others.
@@ -110,6 +112,7 @@ extension CheckReport {
         do throws(MigrationError) {
             try LossRefusal.check(leftBehind, options)
             try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
+            try LossRefusal.check(valuesCut, options)
             try LossRefusal.check(passesNoFilter, options)
             try LossRefusal.check(made: objects, of: sourceObjects ?? 0, hasPolicies: ranPolicies, options)
             return nil
@@ -181,6 +184,7 @@ extension Migration {
         count.report.leftBehind = try leftBehind(prepared)
         count.report.linksNotMade = loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade
         count.report.ordersNotKept = loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept
+        count.report.valuesCut = marking(run.tally.counts.valuesCut, prepared)
         count.report.passesNoFilter = try passesNoFilter(prepared, run)
         try prepared.source.checkUnchanged()
         progress.begin(.done)

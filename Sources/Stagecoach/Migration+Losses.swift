@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 import Mapping
 
 extension Migration {
@@ -37,13 +38,59 @@ extension Migration {
         // A route through other versions does not help a caller who gives the mapping models.
         let isInferred = mappingModels.allSatisfy { $0.path == nil && $0.rulesOfTheSource == .warn }
         if let losingStep {
-            for index in account.lines.indices { account.lines[index].step = losingStep(account.lines[index]) }
+            for index in account.lines.indices where account.lines[index].reason != .otherEntity {
+                account.lines[index].step = losingStep(account.lines[index])
+            }
         }
-        LossSuggestions(
+        try LossSuggestions(
             mappings: mappingModels.flatMap { $0.entityMappings ?? [] }, source: sourceModel,
-            destination: destinationModel, detour: { isInferred ? self.detour?($0) : nil }
+            destination: destinationModel, detour: { isInferred ? self.detour?($0) : nil },
+            prices: { [self] conversions in
+                // The source of a later run of a chain has no rows yet.
+                guard counting else { return [:] }
+                return try valueCutCount(prepared).prices(conversions) {
+                    if let error = cancellation.error { throw error }
+                }
+            }
         ).add(to: &account)
         return account
+    }
+
+    private func valueCutCount(_ prepared: Prepared) -> ValueCutCount {
+        ValueCutCount(source: prepared.source, layout: prepared.layout, batchBytes: prepared.budget.batch)
+    }
+
+    /// Returns the numbers that conversions would cut, as far as the source alone tells; nil if there are none.
+    func valuesCut(_ prepared: Prepared) throws -> [ValuesCut]? {
+        let cuts = try valueCutCount(prepared).count(prepared.mappings) {
+            if let error = cancellation.error { throw error }
+        }
+        return marking(cuts, prepared)
+    }
+
+    /// Returns lines in which those are marked whose loss is declared, by an attribute from which the values are computed, or
+    /// allowed; nil if there are none.
+    func marking(_ cuts: [ValuesCut]?, _ prepared: Prepared) -> [ValuesCut]? {
+        (cuts ?? []).map { line in
+            var line = line
+            line.isMeant = isMeant(line, prepared) ? true : nil
+            line.isAllowed = options.onLoss == .allow ? true : nil
+            return line
+        }.inOrder
+    }
+
+    private func isMeant(_ line: ValuesCut, _ prepared: Prepared) -> Bool {
+        prepared.mappings.contains { mapping in
+            guard let source = mapping.source else { return false }
+            return mapping.attributes.contains { planned in
+                guard planned.attribute.label == line.attribute, let expression = planned.expression else {
+                    return false
+                }
+                return expression.attributesRead(of: source).contains {
+                    prepared.left.meant.covers(entity: source, property: $0)
+                }
+            }
+        }
     }
 
     /// Returns the links for which the destination has no room, as far as the source alone tells.
@@ -88,5 +135,16 @@ extension Migration {
             (line.isMeant, line.isAllowed) = marks(line.relationship, prepared)
             return line
         }
+    }
+}
+
+extension ValueExpression {
+    /// Returns the attributes of `$source` that the expression reads, by their names or paths.
+    fileprivate func attributesRead(of entity: EntityDescription) -> Set<String> {
+        Set(
+            syntax.descendants.compactMap { node in
+                guard case .expression(let node) = node, let path = node.sourceKeyPath else { return nil }
+                return entity.joiningElements(in: path).first
+            })
     }
 }

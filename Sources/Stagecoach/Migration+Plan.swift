@@ -22,6 +22,7 @@ extension Migration {
         let (links, orders) = (try linkShortages(prepared), try ordersNotKept(prepared))
         plan.linksNotMade = links.isEmpty ? nil : links
         plan.ordersNotKept = orders.isEmpty ? nil : orders
+        plan.valuesCut = try valuesCut(prepared)
         return plan
     }
 

@@ -188,6 +188,7 @@ public final class Migration {
         if options.onLoss == .refuse {
             try LossRefusal.check(leftBehind(prepared), options)
             try LossRefusal.check(links: linkShortages(prepared), orders: ordersNotKept(prepared), options)
+            try LossRefusal.check(valuesCut(prepared), options)
             try LossRefusal.check(passesNoFilter(prepared), options)
         }
         try checkDestination(place, appends: appends, after: seen)

@@ -257,6 +257,8 @@ struct LoadedStore {
     /// Links that were not made, and orders that are not kept.
     var linksNotMade: [LinksNotMade] = []
     var ordersNotKept: [OrdersNotKept] = []
+    /// Numbers of which a conversion cut something off; nil if there are none.
+    var valuesCut: [ValuesCut]?
     /// A sentence for each object of the schema that could not be made.
     var missing: [String] = []
 

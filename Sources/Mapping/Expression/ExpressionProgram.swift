@@ -21,6 +21,8 @@ package final class ExpressionProgram: Sendable {
     package let copiedSlot: Int?
     /// The value if it is the same for all rows.
     package let constant: ProgramConstant?
+    /// What a conversion cuts off the constant.
+    private let constantCut: NumberCut
     /// The instructions; nil if a cell is copied.
     let code: ProgramCode?
     private let bytesKind: CellKind
@@ -50,7 +52,7 @@ package final class ExpressionProgram: Sendable {
                 expression.node.withoutBytesCast == expression.node || found.type.isBytes
             {
                 copiedSlot = found.slot
-                constant = nil
+                (constant, constantCut) = (nil, .none)
                 code = nil
                 return
             }
@@ -63,29 +65,35 @@ package final class ExpressionProgram: Sendable {
             let finished = compiler.finish()
             code = finished
             copiedSlot = nil
-            constant = finished.draft.readsRow ? nil : try Self.constant(of: finished, bytesKind)
+            (constant, constantCut) =
+                finished.draft.readsRow ? (nil, .none) : try Self.constant(of: finished, bytesKind)
         } catch {
             throw error.described(.configuration, in: context)
         }
     }
 
-    /// Returns the value of a program that reads no row.
-    private static func constant(of code: ProgramCode, _ bytesKind: CellKind) throws(ProgramFault) -> ProgramConstant {
+    /// True if a row's number may lose something by a conversion that is counted.
+    package var mayCut: Bool { constant == nil ? code?.cutRegister ?? -1 >= 0 : constantCut != .none }
+
+    /// Returns the value of a program that reads no row, and what a conversion cuts off it.
+    private static func constant(
+        of code: ProgramCode, _ bytesKind: CellKind
+    ) throws(ProgramFault) -> (ProgramConstant, NumberCut) {
         var batch = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         let empty = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         let value = try withUnsafeMutablePointer(to: &batch) { batch throws(ProgramFault) in
             try ProgramRun.evaluate(code, empty, row: 0, scratch: batch)
         }
         switch value.kind {
-        case .integer: return .integer(value.integerValue)
-        case .real: return .real(value.realValue)
+        case .integer: return (.integer(value.integerValue), value.cut)
+        case .real: return (.real(value.realValue), value.cut)
         case .scratchBytes, .constantBytes:
             let bytes =
                 value.kind == .scratchBytes
                 ? Array(batch.bytes(Cell(bits: value.bits, length: value.length, kind: .blob)))
                 : Array(code.bytes[Int(value.bits)..<Int(value.bits) + Int(value.length)])
-            return bytesKind == .text ? .text(bytes) : .blob(bytes)
-        default: return .null
+            return (bytesKind == .text ? .text(bytes) : .blob(bytes), value.cut)
+        default: return (.null, value.cut)
         }
     }
 
@@ -93,20 +101,22 @@ package final class ExpressionProgram: Sendable {
     ///
     /// Text that the expression makes is written directly into the destination's arena.
     ///
+    /// - Returns: what a conversion cut off.
     /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65) with the expression and the context; the caller
     ///   adds the object.
+    @discardableResult
     package func evaluate(
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int, slot: Int
-    ) throws(MigrationError) {
+    ) throws(MigrationError) -> NumberCut {
         if let copiedSlot {
             destination.copy(source[row, copiedSlot], from: source, row: destinationRow, slot: slot)
-            return
+            return .none
         }
         if let constant {
             store(constant, into: &destination, row: destinationRow, slot: slot)
-            return
+            return constantCut
         }
-        guard let code else { return }
+        guard let code else { return .none }
         let value: ProgramRegister
         do throws(ProgramFault) {
             value = try withUnsafeMutablePointer(to: &destination) { scratch throws(ProgramFault) in
@@ -133,6 +143,21 @@ package final class ExpressionProgram: Sendable {
                 UnsafeRawBufferPointer(rebasing: code.bytes[start..<start + Int(value.length)]),
                 kind: bytesKind, row: destinationRow, slot: slot)
         }
+        return value.cut
+    }
+
+    /// Returns the digits of the row's number of which a conversion cuts something off; nil if there is none, or no value.
+    ///
+    /// - Parameter scratch: takes texts that the expression makes.
+    package func cutNumber(
+        _ source: borrowing RowBatch, row: Int, scratch: inout RowBatch
+    ) -> String? {
+        guard mayCut, let code else { return nil }
+        var text = ""
+        let value = try? withUnsafeMutablePointer(to: &scratch) { scratch throws(ProgramFault) in
+            try ProgramRun.evaluate(code, source, row: row, scratch: scratch, cutText: &text)
+        }
+        return value?.cut == NumberCut.none ? nil : text
     }
 
     private func store(_ constant: ProgramConstant, into destination: inout RowBatch, row: Int, slot: Int) {

@@ -115,10 +115,13 @@ enum FloatingProgram {
 extension ExpressionProgram {
     /// Computes the values for neighbouring source rows, as ``evaluate(_:row:into:destinationRow:slot:)`` does for one.
     ///
-    /// - Parameter first: the destination row for the first source row.
+    /// - Parameters:
+    ///   - first: the destination row for the first source row.
+    ///   - foundCut: called with each source row of whose number a conversion cut something off.
     /// - Returns: false if a value cannot be computed. The contents of the rows' slot are then undefined.
     package func evaluate(
-        _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int, slot: Int
+        _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int, slot: Int,
+        foundCut: (Int, NumberCut) -> Void = { _, _ in }
     ) -> Bool {
         if let code = floating,
             FloatingProgram.run(code, source, rows: rows, into: &destination, from: first, slot: slot)
@@ -127,8 +130,9 @@ extension ExpressionProgram {
         }
         for row in rows {
             do throws(MigrationError) {
-                try evaluate(
+                let cut = try evaluate(
                     source, row: row, into: &destination, destinationRow: first + row - rows.lowerBound, slot: slot)
+                if cut != .none { foundCut(row, cut) }
             } catch {
                 return false
             }

@@ -15,6 +15,8 @@ struct ProgramDraft {
     var usesDecimals = false
     /// True if the program makes text, which needs an arena.
     var usesScratch = false
+    /// The register of the first number of which a conversion cuts something off; nil if no conversion can.
+    var cutRegister: Int?
 }
 
 /// A compiled program. It is immutable, so any number of threads may run it.
@@ -30,6 +32,8 @@ final class ProgramCode: @unchecked Sendable {
     let draft: ProgramDraft
     /// True if many rows may be computed together: see ``FloatingProgram``.
     let isFloating: Bool
+    /// The register of the first number of which a conversion cuts something off; -1 if no conversion can.
+    let cutRegister: Int
 
     init(_ draft: ProgramDraft) {
         instructions = UnsafeBufferPointer(Self.copy(draft.instructions))
@@ -37,6 +41,7 @@ final class ProgramCode: @unchecked Sendable {
         bytes = UnsafeRawBufferPointer(Self.copy(draft.bytes))
         self.draft = draft
         isFloating = FloatingProgram.fits(draft)
+        cutRegister = draft.cutRegister ?? -1
     }
 
     private static func copy<Element>(_ elements: [Element]) -> UnsafeMutableBufferPointer<Element> {

@@ -131,15 +131,15 @@ extension ProgramCompiler {
         if type == target { return target }
         switch (type, target) {
         case (_, .boolean) where type.isNumber:
-            convert(d, from: type, to: .integer)
+            narrow(d, from: type, to: .integer)
             emit(.checkRange, d, d, n: 800)
-        case _ where type.isNumber && target.isNumber: convert(d, from: type, to: target)
+        case _ where type.isNumber && target.isNumber: narrow(d, from: type, to: target)
         case (_, .date) where type.isNumber: convert(d, from: type, to: .real)
-        case (.date, _) where target.isNumber && target != .boolean: convert(d, from: .real, to: target)
+        case (.date, _) where target.isNumber && target != .boolean: narrow(d, from: .real, to: target)
         case (.text, .decimal): emit(.textToDecimal, d, d)
         case (.text, .integer):
             emit(.textToDecimal, d, d)
-            emit(.decimalToInteger, d, d)
+            emitCounted(.decimalToInteger, d)
         case (.text, .real): emit(.textToReal, d, d)
         case (.text, .uuid): emit(.textToUUID, d, d)
         case (.text, .uri), (.uri, .text), (.uuid, .data), (.transformable, .data): break

@@ -2,7 +2,12 @@ extension ProgramCompiler {
     /// Compiles a predicate. The register becomes 1 or 0, or in a filter null for unknown.
     mutating func compile(_ node: PredicateNode, into d: Int) throws(ProgramFault) {
         try enter()
-        defer { leave() }
+        let counts = countsCuts
+        countsCuts = false
+        defer {
+            countsCuts = counts
+            leave()
+        }
         switch node {
         case .constant(let value): emitConstant(.truth(value), d)
         case .not(let inner):

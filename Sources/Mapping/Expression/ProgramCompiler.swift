@@ -16,9 +16,27 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     let now: Double
     var code = ProgramDraft()
     var depth = 0
+    /// True if conversions count what they cut off. Those of a predicate do not: no number is stored.
+    var countsCuts: Bool
+    /// True if a conversion may cut something off that is counted.
+    private var mayCut = false
+
+    init(resolver: Resolver, isFilter: Bool, now: Double) {
+        self.resolver = resolver
+        self.isFilter = isFilter
+        self.now = now
+        countsCuts = !isFilter
+    }
 
     /// Returns the finished program.
-    func finish() -> ProgramCode { ProgramCode(code) }
+    func finish() -> ProgramCode {
+        var code = code
+        if mayCut {
+            code.cutRegister = code.registers
+            code.registers += 1
+        }
+        return ProgramCode(code)
+    }
 
     // MARK: Emitting
 
@@ -226,7 +244,24 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 
     // MARK: Conversions
 
-    /// Converts a number from one type to another, with at most one instruction.
+    /// Emits a conversion that may cut something off, and counts it unless it belongs to a predicate.
+    mutating func emitCounted(_ operation: ProgramOperation, _ d: Int) {
+        if countsCuts { mayCut = true }
+        emit(operation, d, d, n: countsCuts ? 1 : 0)
+    }
+
+    /// Converts a number to the type of an attribute or a cast, with at most one instruction. What is cut off is counted.
+    mutating func narrow(_ d: Int, from: ExpressionType, to: ExpressionType) {
+        switch (from, to) {
+        case (.integer, .real): emitCounted(.wholeToReal, d)
+        case (.decimal, .real): emitCounted(.decimalToReal, d)
+        case (.real, .integer), (.float, .integer): emitCounted(.realToInteger, d)
+        case (.decimal, .integer): emitCounted(.decimalToInteger, d)
+        default: convert(d, from: from, to: to)
+        }
+    }
+
+    /// Converts a number to the common type of two, with at most one instruction.
     mutating func convert(_ d: Int, from: ExpressionType, to: ExpressionType) {
         switch (from, to) {
         case (.integer, .real), (.boolean, .real): emit(.wholeToReal, d, d)
@@ -249,15 +284,15 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         guard wanted.takes(type) else { throw .misfit(type, destination) }
         switch destination {
         case .integer16, .integer32, .integer64, .boolean:
-            convert(0, from: type, to: .integer)
+            narrow(0, from: type, to: .integer)
             if destination != .integer64, type != .boolean { emit(.checkRange, 0, 0, n: Int(destination.rawValue)) }
-        case .double: convert(0, from: type, to: .real)
+        case .double: narrow(0, from: type, to: .real)
         case .float:
-            convert(0, from: type, to: .real)
-            emit(.roundToFloat, 0, 0)
+            narrow(0, from: type, to: .real)
+            emitCounted(.roundToFloat, 0)
         case .decimal where !type.isWhole:
             convert(0, from: type, to: .decimal)
-            emit(.storeDecimal, 0, 0)
+            emitCounted(.storeDecimal, 0)
         default: break
         }
     }

@@ -21,6 +21,8 @@ struct ProgramRegister {
     var bits: UInt64 = 0
     var length: UInt32 = 0
     var kind: Kind = .null
+    /// The part of the number that was cut off: in the register of ``ProgramCode/cutRegister``, and in a program's result.
+    var cut = NumberCut.none
 
     static func integer(_ value: Int64) -> ProgramRegister {
         ProgramRegister(bits: UInt64(bitPattern: value), length: 0, kind: .integer)
@@ -60,15 +62,16 @@ enum ProgramOperation: UInt8 {
     case bits
     /// d = f(a); n is a NumberFunction's code.
     case integerFunction, realFunction, decimalFunction
-    // d = a in another type.
+    // d = a in another type. n is 1 if what is cut off is counted.
     case wholeToReal, wholeToDecimal, realToDecimal, decimalToReal, realToInteger, decimalToInteger
     /// Throws if a is outside the range of the AttributeType with code n.
     case checkRange
-    /// Rounds to the precision of Float.
+    /// Rounds to the precision of Float. n is 1 if what is cut off is counted.
     case roundToFloat
     // markFloat marks a floating-point number as a Float; widen turns a Float into a 64-bit number.
     case markFloat, widen
-    /// Converts a decimal to its stored form: an integer if it has no fraction, else a real.
+    /// Converts a decimal to its stored form: an integer if it has no fraction, else a real. n is 1 if what is cut off is
+    /// counted.
     case storeDecimal
     // Casts between text and other types.
     case wholeToText, realToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID

@@ -46,7 +46,10 @@ extension ProgramRun {
         case .decimalFunction:
             guard let function = NumberFunction(rawValue: step.n) else { return a }
             return decimal(NumberRules.apply(function, decimals[Int(step.a)]), into: step.d)
-        case .wholeToReal: return .real(Double(a.integerValue))
+        case .wholeToReal:
+            let value = Double(a.integerValue)
+            if step.n == 1 { note(.storing(a.integerValue, as: value), of: step) }
+            return .real(value)
         case .wholeToDecimal: return decimal(Decimal(a.integerValue), into: step.d)
         case .realToDecimal:
             guard let value = digits(a) else { throw .range("\(a.realValue)", "Decimal") }
@@ -54,17 +57,22 @@ extension ProgramRun {
         case .decimalToReal:
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "a floating number") }
-            return .real(value.nearestReal)
+            let stored = value.nearestReal
+            if step.n == 1 { note(.storing(value, as: stored), of: step) }
+            return .real(stored)
         case .realToInteger:
             let value = a.realValue
             // 2^63 is the first number out of range; -2^63 is exact as a Double.
             guard value >= -9_223_372_036_854_775_808, value < 9_223_372_036_854_775_808 else {
                 throw .range("\(value)", "64-bit integers")
             }
-            return .integer(Int64(value))
+            let whole = Int64(value)
+            if step.n == 1, Double(whole) != value { note(.fraction, of: step) }
+            return .integer(whole)
         case .decimalToInteger:
             let value = decimals[Int(step.a)]
             guard let whole = value.whole else { throw .range("\(value)", "64-bit integers") }
+            if step.n == 1, Decimal(whole) != value { note(.fraction, of: step) }
             return .integer(whole)
         case .checkRange:
             let type = AttributeType(rawValue: UInt32(truncatingIfNeeded: step.n))
@@ -72,6 +80,7 @@ extension ProgramRun {
         case .roundToFloat:
             let value = Float(a.realValue)
             guard value.isFinite || a.realValue.isInfinite else { throw .range("\(a.realValue)", "Float") }
+            if step.n == 1 { note(.storing(a.realValue, as: value), of: step) }
             return .real(Double(value))
         case .markFloat: return .float(Float(a.realValue))
         case .widen: return .real(a.realValue)
@@ -79,9 +88,35 @@ extension ProgramRun {
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "Decimal, when it is computed,") }
             if let whole = value.exactWhole { return .integer(whole) }
-            return .real(value.nearestReal)
+            let stored = value.nearestReal
+            if step.n == 1 { note(.storing(value, as: stored), of: step) }
+            return .real(stored)
         default: return a
         }
+    }
+
+    /// Keeps the operand of a conversion that cut something off, if it is the first in the row.
+    private func note(_ cut: NumberCut, of step: ProgramInstruction) {
+        guard cut != .none, code.cutRegister >= 0, registers[code.cutRegister].cut == .none else { return }
+        registers[code.cutRegister] = registers[Int(step.a)]
+        registers[code.cutRegister].cut = cut
+        if registers[Int(step.a)].kind == .decimal { decimals[code.cutRegister] = decimals[Int(step.a)] }
+    }
+
+    /// The digits of the number of which a conversion cut something off.
+    var cutText: String {
+        guard code.cutRegister >= 0 else { return "" }
+        let value = registers[code.cutRegister]
+        return switch value.kind {
+        case .integer: "\(value.integerValue)"
+        case .decimal: "\(decimals[code.cutRegister])"
+        default: value.isFloat ? text(Float(value.realValue)) : text(value.realValue)
+        }
+    }
+
+    /// Returns the digits of a number; a whole one has no point.
+    private func text(_ value: some BinaryFloatingPoint & CustomStringConvertible) -> String {
+        value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
     }
 
     /// Returns -1, 0 or 1; nil if either value is not a number.

@@ -22,10 +22,11 @@ struct ProgramRun {
     /// - Parameters:
     ///   - scratch: required if `code.draft.usesScratch`.
     ///   - decimal: receives the value if it is a decimal.
+    ///   - cutText: receives the digits of a number of which a conversion cut something off.
     /// - Throws: value errors of the row.
     static func evaluate(
         _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?,
-        decimal: UnsafeMutablePointer<Decimal>? = nil
+        decimal: UnsafeMutablePointer<Decimal>? = nil, cutText: UnsafeMutablePointer<String>? = nil
     ) throws(ProgramFault) -> ProgramRegister {
         let outcome: Result<ProgramRegister, ProgramFault> = withUnsafePointer(to: source) { source in
             withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.draft.registers) { registers in
@@ -45,6 +46,7 @@ struct ProgramRun {
                     do throws(ProgramFault) {
                         let value = try run.run()
                         if value.kind == .decimal { decimal?.pointee = firstDecimal.pointee }
+                        if value.cut != .none { cutText?.pointee = run.cutText }
                         return .success(value)
                     } catch { return .failure(error) }
                 }
@@ -77,7 +79,9 @@ struct ProgramRun {
             default: registers[Int(step.d)] = try apply(step)
             }
         }
-        return registers[0]
+        var value = registers[0]
+        if code.cutRegister >= 0 { value.cut = registers[code.cutRegister].cut }
+        return value
     }
 
     @inline(__always)

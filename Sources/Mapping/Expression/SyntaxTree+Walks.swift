@@ -22,7 +22,7 @@ package enum SyntaxNode {
     }
 
     /// The node and all nodes below it, in reading order.
-    var descendants: some Sequence<SyntaxNode> {
+    package var descendants: some Sequence<SyntaxNode> {
         sequence(state: [self]) { (pending: inout [SyntaxNode]) in
             guard let next = pending.popLast() else { return nil }
             pending += next.children.reversed()

@@ -25,6 +25,9 @@ public struct LeftBehind: Sendable, Codable, Equatable {
         case withoutMapping
         /// Only remove mappings have the entity as their source.
         case removed
+        /// The values are in rows of another entity of the same table, which does not have the property. Core Data never shows
+        /// them; only SQL sees them.
+        case otherEntity
     }
 
     /// A property, or an entity as a whole.

@@ -29,6 +29,21 @@ enum LossRefusal {
                 + (remedy.map { $0 + "; " } ?? "") + "--on-loss warn migrates nevertheless")
     }
 
+    /// Refuses conversions that cut something off numbers, if the options ask for it.
+    ///
+    /// - Throws: `migration.loss` (65) with the first lines and what to do.
+    static func check(_ cuts: [ValuesCut]?, _ options: MigrationOptions) throws(MigrationError) {
+        let lost = (cuts ?? []).filter(\.isLoss)
+        guard options.onLoss == .refuse, !lost.isEmpty else { return }
+        let isFraction = lost.contains { $0.part == .fraction }
+        throw MigrationError(
+            "migration.loss", .data, "The migration would cut numbers of the source: \(lost.map(\.sentence).shown)",
+            remedy: (isFraction
+                ? "Say in the expression that it is meant, by floor:, trunc: or ceiling:, or give" : "Give")
+                + " the attribute a type that holds the numbers; --allow-loss with the name of the source's attribute says that "
+                + "this is meant, too; --on-loss warn migrates nevertheless")
+    }
+
     /// Refuses objects that pass no filter, if the options ask for it.
     ///
     /// - Throws: `migration.loss` (65).
@@ -83,6 +98,7 @@ extension MigrationPlan {
     public func checkLosses(_ options: MigrationOptions) throws(MigrationError) {
         try LossRefusal.check(leftBehind, options)
         try LossRefusal.check(links: linksNotMade, orders: ordersNotKept, options)
+        try LossRefusal.check(valuesCut, options)
         try LossRefusal.check(passesNoFilter, options)
     }
 }
@@ -110,6 +126,7 @@ extension LeftBehind.Reason {
         case .policy: "is read by no expression; a policy may read it, which is not known"
         case .withoutMapping: "has no entity mapping"
         case .removed: "has only a remove mapping"
+        case .otherEntity: "is in rows of an entity that does not have it, where only SQL sees it"
         }
     }
 }

@@ -69,6 +69,9 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var furtherObjects: [FurtherObjects]?
     /// Links of one-to-one pairs that only one side has in the source; nil if there are none.
     public var oneSidedLinks: [OneSidedLinks]?
+    /// Numbers of which a conversion cut something off; nil if there are none. The report has them in
+    /// ``MigrationReport/valuesCut``.
+    var valuesCut: [ValuesCut]?
     /// Source objects that policies changed and did not delete; nil if there are none. The source itself is never written.
     public var changedSources: Int?
     /// Source objects that policies deleted, with those that delete rules led to; nil if there are none.

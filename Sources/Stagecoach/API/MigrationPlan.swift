@@ -36,6 +36,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var linksNotMade: [LinksNotMade]?
     /// Ordered relationships of the source whose order is not kept; nil if there are none.
     public var ordersNotKept: [OrdersNotKept]?
+    /// Numbers of which a conversion cuts something off, as far as the plan can count them; nil if there are none.
+    public var valuesCut: [ValuesCut]?
     /// Source objects that pass no filter of their entity's several entity mappings, as far as the plan can count them; nil if
     /// there are none.
     public var passesNoFilter: [PassesNoFilter]?

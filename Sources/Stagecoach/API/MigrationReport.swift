@@ -56,6 +56,8 @@ public struct MigrationReport: Sendable, Codable {
     public var linksNotMade: [LinksNotMade]?
     /// Ordered relationships of the source whose order is not kept; nil if there are none. For a chain: of all steps.
     public var ordersNotKept: [OrdersNotKept]?
+    /// Numbers of which a conversion cut something off; nil if there are none. For a chain: of all steps.
+    public var valuesCut: [ValuesCut]?
     /// The number of objects in the source, over all entities. For a chain: in the chain's source.
     public var sourceObjects: Int?
     /// The reports of the steps of a chain, in order; nil if there was one step. The other figures are then those of

@@ -80,7 +80,8 @@ final class OptimisticLoad: ModelStage {
                 return highest
             }
             let mayEnd = try reject(ledger, filling)
-            if case .countLast = purpose, mayEnd { return highest }
+            // Cut numbers of rejected objects are not counted, which only a load without them tells.
+            if case .countLast = purpose, mayEnd, modelRun.tally.counts.valuesCut == nil { return highest }
             if case .publish(let file) = purpose, try !ledger.hasSuspects() { try checkLimit(ledger, file) }
             modelRun.tally.written = before
             try goBack(to: checkpoint, ledger, filling)

@@ -69,7 +69,7 @@ struct CreateStage: ModelStage {
             entity: sourceEntity, schema: modelRun.inputs.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(
             mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping),
-            external: modelRun.external)
+            external: modelRun.external, tally: modelRun.tally)
         let changed = try ChangedSourceRows(runtime: runtime, mapping: mapping, keys: own, slots: &slots)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)

@@ -41,7 +41,9 @@ extension LeftBehindPlan {
 
     /// Returns the account for a source that does not exist yet. It has no counts.
     func uncounted() -> LeftBehind? {
-        let keys = items.map(\.line) + gone.map { line(ofObjects: $0.key, $0.value) }
+        // Nothing should be in rows of other entities, so only a count can tell that something is.
+        let keys =
+            items.map(\.line).filter { $0.reason != .otherEntity } + gone.map { line(ofObjects: $0.key, $0.value) }
         return account(
             Dictionary(keys.map { ($0, (nil, nil)) }, uniquingKeysWith: { first, _ in first }), isCounted: false)
     }

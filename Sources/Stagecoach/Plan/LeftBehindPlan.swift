@@ -53,6 +53,7 @@ struct LeftBehindPlan {
             gone[entity.index] = reads.named.contains(entity.index) ? .removed : .withoutMapping
         }
         addAttributes()
+        addOtherEntities()
         for set in SourceLinkSet.all(in: schema) {
             let owners = set.relationship.entity.withDescendants.filter(hasObjects)
             let members = set.relationship.destination.withDescendants.filter(hasObjects)
@@ -117,6 +118,29 @@ struct LeftBehindPlan {
         }
     }
 
+    /// Adds the columns of attributes and to-one relationships, in the rows of entities of the table that do not have them.
+    private mutating func addOtherEntities() {
+        for (index, table) in schema.tables.enumerated() where table.entities.count > 1 {
+            let entities = table.entities.filter { hasObjects(model.entity(at: $0)) && gone[$0] == nil }
+            for (column, definition) in table.columns.enumerated() {
+                let (property, isLink): (PropertyReference, Bool)
+                switch definition.role {
+                case .attribute(let reference): (property, isLink) = (reference, false)
+                case .toOne(let reference): (property, isLink) = (reference, true)
+                case .entity, .lock, .toOneEntity, .order, .hiddenOwner, .hiddenOrder: continue
+                }
+                let owner = model.entity(at: property.entity)
+                let others = entities.filter { !model.entity(at: $0).isKindOf(entity: owner) }
+                guard !others.isEmpty, owner.attribute(named: property.name)?.isDerived != true else { continue }
+                add(
+                    Key(
+                        entity: property.entity, property: property.name, reason: .otherEntity,
+                        isMeant: meant.covers(entity: owner, property: property.name)), isLink: isLink,
+                    .column(table: index, column: column, entities: others))
+            }
+        }
+    }
+
     // MARK: - Links
 
     private func isMeantToVanish(_ entity: Int) -> Bool {
@@ -175,6 +199,11 @@ struct LeftBehindPlan {
         }
         items += byLine.map { Item(line: $0, isLink: true, count: .pairs(ends, $1)) }
     }
+}
+
+extension AttributeDescription {
+    /// `Entity.name`, with the entity that declares it.
+    var label: String { "\(entityName).\(name)" }
 }
 
 extension RelationshipDescription {

@@ -10,21 +10,34 @@ struct LossSuggestions {
     let destination: ManagedObjectModel
     /// Returns the versions of a route that keeps the data of a line; nil if there is none.
     let detour: (LeftBehind.Line) -> [String]?
+    /// Returns what the values of attributes would lose in other types; those that cannot be counted are left out.
+    let prices: (Set<NumberConversion>) throws -> [NumberConversion: ConversionPrice]
 
     /// The largest number of suggestions for one line.
     private static let most = 2
     /// The largest number of lines that get suggestions.
     private static let mostLines = 100
+    /// The largest number of attributes of a line whose price is counted.
+    private static let mostPrices = 4
 
     /// Adds suggestions to the lines of data that is certainly lost.
-    func add(to account: inout LeftBehind) {
-        for index in account.lines.indices.filter({ account.lines[$0].isLost }).prefix(Self.mostLines) {
+    ///
+    /// - Complexity: one pass over the rows of entities with numbers that an attribute of another type might take.
+    func add(to account: inout LeftBehind) throws {
+        // Data dropped by a step of a chain can only be kept in the mapping model of that step.
+        let lines = account.lines.indices.filter { account.lines[$0].isLost }.prefix(Self.mostLines)
+            .filter { account.lines[$0].step == nil && account.lines[$0].reason != .otherEntity }
+        var places: [Int: Place] = [:]
+        for index in lines { places[index] = place(of: account.lines[index]) }
+        let asked = places.values.flatMap { place in
+            place.candidates.lazy.compactMap(\.conversion).prefix(Self.mostPrices)
+        }
+        let prices = asked.isEmpty ? [:] : try prices(Set(asked))
+        for index in lines {
             let line = account.lines[index]
-            // Data dropped by a step of a chain can only be kept in the mapping model of that step.
-            guard line.step == nil else { continue }
             let found =
                 [suggestedDetour(line)].compactMap { $0 }
-                + (line.property.map { properties(line, $0) } ?? entities(line))
+                + (line.property == nil ? entities(line) : places[index].map { properties($0, prices) } ?? [])
             if !found.isEmpty { account.lines[index].suggestions = found }
         }
     }
@@ -43,34 +56,57 @@ struct LossSuggestions {
         let what: String
         let isEqual: Bool
         let likeness: Double
+        /// The conversion whose price decides whether it is suggested; nil if no value loses anything.
+        var conversion: NumberConversion?
     }
 
-    private func properties(_ line: LeftBehind.Line, _ property: String) -> [LeftBehind.Suggestion] {
-        guard let entity = source.entity(named: line.entity) else { return [] }
+    /// The properties of one entity mapping that might keep the data of a line, the best first.
+    private struct Place {
+        let mapping: EntityMapping
+        let target: EntityDescription
+        let candidates: [Candidate]
+    }
+
+    private func place(of line: LeftBehind.Line) -> Place? {
+        guard let property = line.property, let entity = source.entity(named: line.entity) else { return nil }
         let kinds = Set(entity.withDescendants.map(\.definition.name))
         let own = mappings.filter {
             $0.destinationEntityName != nil && $0.sourceEntityName.map(kinds.contains) ?? false
         }
         guard let mapping = own.first(where: { $0.sourceEntityName == line.entity }) ?? own.first,
             let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) })
-        else { return [] }
+        else { return nil }
         let candidates: [Candidate]
         if let attribute = entity.attribute(named: property) {
             candidates = attributes(attribute, mapping, target)
         } else if let relationship = entity.relationship(named: property) {
             candidates = relationships(relationship, mapping, target)
         } else {
-            return []
+            return nil
         }
         let best = candidates.sorted {
             ($0.isEqual ? 0 : 1, -$0.likeness, $0.name) < ($1.isEqual ? 0 : 1, -$1.likeness, $1.name)
         }
-        return best.prefix(Self.most).map { candidate in
+        return Place(mapping: mapping, target: target, candidates: best)
+    }
+
+    private func properties(
+        _ place: Place, _ prices: [NumberConversion: ConversionPrice]
+    ) -> [LeftBehind.Suggestion] {
+        let affordable = place.candidates.compactMap { candidate -> (candidate: Candidate, price: String?)? in
+            guard let conversion = candidate.conversion else { return (candidate, nil) }
+            guard let price = prices[conversion], !price.fails else { return nil }
+            return (candidate, price.sentence)
+        }
+        let best = affordable.filter { $0.price == nil } + affordable.filter { $0.price != nil }
+        return best.prefix(Self.most).map { candidate, price in
             let json = "\"\(candidate.name)\": \"\(candidate.expression)\""
-            let name = mapping.name ?? ""
+            let name = place.mapping.name ?? ""
             return .init(
-                text: "\(target.definition.name).\(candidate.name), which nothing gives a value, \(candidate.what): "
-                    + "\(json) in the entity mapping \(name)", json: json, entityMapping: name)
+                text:
+                    "\(place.target.definition.name).\(candidate.name), which nothing gives a value, \(candidate.what)"
+                    + "\(price.map { ", and \($0)" } ?? ""): \(json) in the entity mapping \(name)", json: json,
+                entityMapping: name)
         }
     }
 
@@ -88,7 +124,9 @@ struct LossSuggestions {
             return Candidate(
                 name: candidate.name, expression: "$source.\(attribute.name)",
                 what: isEqual ? "has the same type" : "takes its numbers", isEqual: isEqual,
-                likeness: likeness(candidate.name, attribute.name))
+                likeness: likeness(candidate.name, attribute.name),
+                conversion: candidate.attributeType.holdsEveryValue(of: attribute.attributeType)
+                    ? nil : .init(attribute: attribute.reference, type: candidate.attributeType))
         }
     }
 

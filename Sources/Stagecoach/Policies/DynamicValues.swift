@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import ManagedModel
 import Mapping
 
 /// The evaluator of expressions that no compiled program can evaluate: calls of user code, sets and lists as values, messages.
@@ -76,6 +77,7 @@ final class DynamicValues {
             do {
                 let value = try TransformableBridge.columnValue(
                     value, planned.attribute, transforms: runtime.modelRun.inputs.options.transformsValues)
+                note(value, of: planned.attribute, source)
                 try runtime.objects.rows[destination.place.table].write(destination.place.key) {
                     batch, row throws(MigrationError) in
                     try ValueBridge.store(
@@ -87,6 +89,16 @@ final class DynamicValues {
                 throw (planned.refusal?.ofRow ?? error).inside(context(mapping, property, expression, source))
             }
         }
+    }
+
+    /// Counts a number that the attribute's type cuts.
+    private func note(_ value: Any?, of attribute: AttributeDescription, _ source: ManagedObject) {
+        let tally = runtime.modelRun.tally
+        guard let cut = ValueBridge.cut(value, type: attribute.attributeType),
+            tally.add(cut.part, of: attribute.label)
+        else { return }
+        tally.name(
+            .init(object: source.objectID.shortName, value: cut.number), cut.part, of: attribute.label)
     }
 
     /// Shows the keys of a mapping's source rows, with a window of them open.

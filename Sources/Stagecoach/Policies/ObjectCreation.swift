@@ -47,7 +47,7 @@ final class ObjectCreation {
     /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
         guard filter == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
-            !program.attributes.handlesFiles,
+            !program.attributes.handlesFiles, !program.attributes.mayCut,
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
         else { return }
         let rows = PreparedRows(

@@ -132,7 +132,7 @@ final class PolicyRuntime {
         var slots = SourceColumns(allColumnsOf: entity, schema: modelRun.inputs.layout.schema)
         let attributes = try AttributeProgram(
             mapping: mapping, slots: &slots, indexed: modelRun.inputs.indexedColumns(of: mapping),
-            external: modelRun.external)
+            external: modelRun.external, tally: modelRun.tally)
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(run: modelRun.run, slots: slots, table: table))

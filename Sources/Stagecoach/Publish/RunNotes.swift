@@ -11,7 +11,7 @@ enum RunNotes {
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
         unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [],
         links: [LinksNotMade] = [],
-        orders: [OrdersNotKept] = []
+        orders: [OrdersNotKept] = [], cuts: [ValuesCut] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         notes += renumbered(tables, schema, appends: existing != nil, options)
@@ -44,7 +44,7 @@ enum RunNotes {
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
-        notes += LinkLosses.notes(links, orders, beside: counts.nilReferences)
+        notes += LinkLosses.notes(links, orders, beside: counts.nilReferences) + cuts.map(\.sentence)
         if let changes = changedSources(counts) { notes.append(changes) }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }

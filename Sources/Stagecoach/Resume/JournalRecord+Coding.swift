@@ -138,6 +138,17 @@ extension StateCoder {
         try code(&references)
         counts.nilReferences = references.missing.isEmpty ? nil : references.missing
         counts.furtherObjects = references.further.isEmpty ? nil : references.further
+        var cuts = counts.valuesCut ?? []
+        try code(list: &cuts, empty: .init(attribute: "", part: .fraction, values: 0, objects: [])) {
+            coder, line throws(MigrationError) in
+            try coder.code(&line, \.attribute, \.values)
+            try coder.code(word: &line.part)
+            try coder.code(list: &line.objects, empty: .init(object: "", value: "")) {
+                coder, object throws(MigrationError) in
+                try coder.code(&object, \.object, \.value)
+            }
+        }
+        counts.valuesCut = cuts.isEmpty ? nil : cuts
         try code(&counts, \.withoutMapping, \.removed, \.warnings, \.created)
     }
 

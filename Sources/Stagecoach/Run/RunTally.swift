@@ -1,4 +1,5 @@
 import CoreDataStore
+import Mapping
 
 /// The counts of one run: the objects by what happened to them, and the rows and links of the destination.
 final class RunTally {
@@ -38,6 +39,31 @@ final class RunTally {
             rowsWritten = newValue.rows
             linksWritten = newValue.links
         }
+    }
+
+    /// Counts a number of which a conversion cut something off; does nothing for one that lost nothing.
+    ///
+    /// - Returns: true if the object may be named, see ``name(_:_:of:)``.
+    func add(_ cut: NumberCut, of attribute: String) -> Bool {
+        guard let part = ValuesCut.Part(cut) else { return false }
+        let line = place(of: attribute, part)
+        counts.valuesCut?[line].values += 1
+        return counts.valuesCut?[line].objects.count ?? 0 < ValuesCut.mostObjects
+    }
+
+    /// Names an object whose number was cut.
+    func name(_ object: ValuesCut.Value, _ cut: NumberCut, of attribute: String) {
+        guard let part = ValuesCut.Part(cut) else { return }
+        counts.valuesCut?[place(of: attribute, part)].objects.append(object)
+    }
+
+    /// Returns the index of an attribute's line, which is made if there is none.
+    private func place(of attribute: String, _ part: ValuesCut.Part) -> Int {
+        let known = counts.valuesCut?.firstIndex { $0.attribute == attribute && $0.part == part }
+        if let known { return known }
+        counts.valuesCut =
+            (counts.valuesCut ?? []) + [ValuesCut(attribute: attribute, part: part, values: 0, objects: [])]
+        return (counts.valuesCut?.count ?? 1) - 1
     }
 
     /// Adds references that find no object, and further objects of to-one relationships.

@@ -21,6 +21,8 @@ final class AttributeProgram {
         let program: ExpressionProgram
         let column: Int
         let attribute: String
+        /// `Entity.attribute`, with the entity that declares it.
+        let label: String
         /// True if the values are numbers, which need no space in an arena.
         let makesNumbers: Bool
 
@@ -28,6 +30,7 @@ final class AttributeProgram {
             self.program = program
             self.column = column
             self.attribute = attribute.name
+            label = attribute.label
             makesNumbers =
                 switch attribute.attributeType {
                 case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true
@@ -62,6 +65,10 @@ final class AttributeProgram {
     private let external: ExternalFiles?
     /// True if the receiver of the rows can stream huge values.
     private let streams: Bool
+    /// Counts the numbers of which a conversion cuts something off.
+    private let tally: RunTally?
+    /// True if a conversion may cut something off.
+    private(set) var mayCut = false
     /// The copies, which are the most common step. They can run before all other steps, because the steps of a column touch no
     /// other column.
     @exclusivity(unchecked) private var copies: [Copy] = []
@@ -82,14 +89,16 @@ final class AttributeProgram {
     ///   - indexed: the destination columns whose values are needed as a whole, even if they are copied.
     ///   - external: the reader of external files.
     ///   - streams: true if the receiver of the rows can stream huge values.
+    ///   - tally: counts the numbers of which a conversion cuts something off.
     /// - Throws: `expression.…` if an expression does not resolve, type-check or compile.
     init(
         mapping: PlannedMapping, slots: inout SourceColumns, indexed: Set<Int> = [], external: ExternalFiles? = nil,
-        streams: Bool = false
+        streams: Bool = false, tally: RunTally?
     ) throws(MigrationError) {
         self.mapping = mapping
         self.external = external
         self.streams = streams
+        self.tally = tally
         for planned in mapping.attributes {
             guard let expression = planned.expression else {
                 if let initial = planned.defaultValue { steps.append(.value(initial, to: planned.column)) }
@@ -114,6 +123,9 @@ final class AttributeProgram {
         }
         moves = ColumnCopies(copies.map { ($0.from, $0.to) })
         handlesFiles = steps.contains { $0.marked != nil }
+        mayCut = steps.contains { step in
+            if case .compute(let computation) = step { computation.program.mayCut } else { false }
+        }
         fillsRowsTogether = steps.allSatisfy {
             switch $0 {
             case .value, .fillNull: true
@@ -231,8 +243,9 @@ final class AttributeProgram {
                 value.store(in: &destination, row: destinationRow, slot: to)
             case .compute(let computation):
                 do {
-                    try computation.program.evaluate(
+                    let cut = try computation.program.evaluate(
                         source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
+                    if cut != .none { note(cut, computation, source, row) }
                 } catch {
                     clear(after: index, &destination, destinationRow)
                     throw located(error, source.key(row), computation.attribute)
@@ -270,6 +283,8 @@ final class AttributeProgram {
         precondition(fillsRowsTogether)
         destination.borrow(moves, from: source, sourceRows: rows, firstRow: first)
         let targets = first..<first + rows.count
+        // If a value cannot be computed, the rows are counted one by one.
+        let known = mayCut ? tally?.counts.valuesCut : nil
         for step in steps {
             switch step {
             case .value(let value, let slot):
@@ -279,9 +294,15 @@ final class AttributeProgram {
                 destination.fill(targets, slot: slot, with: destination[first, slot])
             case .compute(let computation):
                 let (program, column) = (computation.program, computation.column)
-                guard program.evaluate(source, rows: rows, into: &destination, from: first, slot: column) else {
+                var cuts: [(row: Int, cut: NumberCut)] = []
+                let isComputed = program.evaluate(
+                    source, rows: rows, into: &destination, from: first, slot: column,
+                    foundCut: { cuts.append((row: $0, cut: $1)) })
+                guard isComputed else {
+                    if mayCut { tally?.counts.valuesCut = known }
                     return false
                 }
+                for (row, cut) in cuts { note(cut, computation, source, row) }
             case .fillNull(let value, let slot):
                 var cell: Cell?
                 for target in targets where destination[target, slot].isNull {
@@ -296,6 +317,17 @@ final class AttributeProgram {
             }
         }
         return true
+    }
+
+    /// Counts a number of which a conversion cut something off.
+    @inline(never)
+    private func note(_ cut: NumberCut, _ computation: Computation, _ source: borrowing RowBatch, _ row: Int) {
+        guard let tally, tally.add(cut, of: computation.label), let entity = mapping.source?.definition.name else {
+            return
+        }
+        var scratch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
+        let number = computation.program.cutNumber(source, row: row, scratch: &scratch)
+        tally.name(.init(object: "\(entity)/p\(source.key(row))", value: number ?? ""), cut, of: computation.label)
     }
 
     /// Clears the copies that come after a failed step, because the object has no values from that step on.

@@ -3,6 +3,7 @@ import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import Rows
 
 /// Converts between cells and the values that policies see. It is the only connection between rows and objects.
@@ -150,6 +151,20 @@ enum ValueBridge {
         case .decimal: return decimal(value).map(ColumnValue.decimal)
         case .undefined, .objectID, .composite: return nil
         }
+    }
+
+    /// Returns what a number loses when an attribute of a type stores it, and the number in digits; nil if nothing is lost.
+    static func cut(_ value: Any?, type: AttributeType) -> (part: NumberCut, number: String)? {
+        guard type.isNumeric, let value = unwrapped(value), let number = decimal(value), !number.isNaN else {
+            return nil
+        }
+        let part: NumberCut =
+            switch try? stored(value, type, false) {
+            case .integer(let whole)?: Decimal(whole) == number ? .none : .fraction
+            case .real(let real)?: .storing(number, asReal: real, isFloat: type == .float)
+            case .text?, .blob?, nil: .none
+            }
+        return part == .none ? nil : (part, "\(number)")
     }
 
     private static func outOfRange(_ number: String, _ type: AttributeType) -> MigrationError {

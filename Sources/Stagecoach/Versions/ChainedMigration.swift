@@ -287,7 +287,7 @@ public final class ChainedMigration {
         var link = ChainPosition()
         var left: [(label: String, left: LeftBehind?)] = []
         var (links, orders): ([LinksNotMade], [OrdersNotKept]) = ([], [])
-        var gaps: [PassesNoFilter] = []
+        var (gaps, cuts): ([PassesNoFilter], [ValuesCut]) = ([], [])
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
@@ -309,6 +309,8 @@ public final class ChainedMigration {
             (report.linksNotMade, report.ordersNotKept) = (links.isEmpty ? nil : links, orders.isEmpty ? nil : orders)
             gaps += report.passesNoFilter ?? []
             report.passesNoFilter = gaps.isEmpty ? nil : gaps
+            cuts += report.valuesCut ?? []
+            report.valuesCut = cuts.isEmpty ? nil : cuts
             let isLast = index == runs.count - 1
             if isLast || report.fails(options[index]) { return (report, run.destination.label) }
             let next = "\(folder.path)/step-\(index + 1).sqlite"
@@ -457,6 +459,8 @@ public final class ChainedMigration {
         whole.linksNotMade = links.isEmpty ? nil : links
         let orders = reports.flatMap { $0.ordersNotKept ?? [] }
         whole.ordersNotKept = orders.isEmpty ? nil : orders
+        let cuts = reports.flatMap { $0.valuesCut ?? [] }
+        whole.valuesCut = cuts.isEmpty ? nil : cuts
         let unmapped = reports.flatMap { $0.unmapped ?? [] }
         whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in report.notes.map { "\(run.label): \($0)" } }

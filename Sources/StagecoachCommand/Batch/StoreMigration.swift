@@ -88,6 +88,7 @@ extension BatchResult {
             (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
         }
         if report.lostLinks > 0 { leftOutLinks = (leftOutLinks ?? 0) + report.lostLinks }
+        if report.lostParts > 0 { leftOutValues = (leftOutValues ?? 0) + report.lostParts }
         let gaps = SummaryWording.gaps(report).filter { $0.isLost && $0.isAllowed != true }
         if !gaps.isEmpty { leftOutObjects = (leftOutObjects ?? 0) + gaps.reduce(0) { $0 + ($1.objects ?? 0) } }
     }

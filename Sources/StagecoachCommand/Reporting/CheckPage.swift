@@ -50,6 +50,10 @@ final class CheckPage {
             ]
         }
         rows += (report.ordersNotKept ?? []).map { ["order not kept", "", $0.relationship, "", "\($0.lists)", ""] }
+        rows += (report.valuesCut ?? []).map {
+            ["values cut", "", $0.attribute, $0.part.rawValue, "\($0.values)"]
+                + [$0.objects.map(\.object).joined(separator: " ")]
+        }
         return ReportTable.text(rows)
     }
 

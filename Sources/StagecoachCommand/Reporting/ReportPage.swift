@@ -24,6 +24,7 @@ struct ReportPage {
             counts(&body)
             leftBehind(&body)
             linksNotMade(&body)
+            valuesCut(&body)
             rejects(&body)
             warnings(&body)
             PlanSection(account).write(&body)
@@ -59,6 +60,7 @@ struct ReportPage {
         guard let report = account.report else { return nil }
         var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
         parts += LossWording.warnings(report.linksNotMade, report.ordersNotKept)
+        parts += LossWording.warnings(report.valuesCut)
         parts += LossWording.warning(SummaryWording.gaps(report)).map { [$0] } ?? []
         if let rejects = report.rejects, rejects.objects > 0 {
             parts.append("\(Figures.count(rejects.objects, "object")) rejected")
@@ -120,7 +122,11 @@ struct ReportPage {
                     (Figures.count(report.lostLinks), report.lostLinks == 1 ? "link not made" : "links not made"))
             }
             if report.lostOrders > 0 { outcome.append((Figures.count(report.lostOrders), "orders not kept")) }
-            if left?.isEmpty ?? true, report.lostLinks + report.lostOrders == 0 {
+            if report.lostParts > 0 {
+                outcome.append(
+                    (Figures.count(report.lostParts), report.lostParts == 1 ? "value cut short" : "values cut short"))
+            }
+            if left?.isEmpty ?? true, report.lostLinks + report.lostOrders + report.lostParts == 0 {
                 outcome.append(("0", "objects, values and links left out"))
             }
             outcome.append((Figures.count(rejects), rejects == 1 ? "object rejected" : "objects rejected"))
@@ -251,6 +257,17 @@ struct ReportPage {
                 "Orders that are not kept", id: "orders-not-kept", header: ["relationship", "#lists", "to keep it"],
                 rows: orders)
         }
+    }
+
+    private func valuesCut(_ body: inout Markup) {
+        let cuts = (account.report?.valuesCut ?? []).map { line in
+            let first = line.objects.map { "\($0.object): \($0.value)" }
+            return [line.attribute, Figures.count(line.values), line.part.rawValue, first.joined(separator: ", ")]
+        }
+        guard !cuts.isEmpty else { return }
+        body.table(
+            "Numbers that were cut", id: "values-cut", header: ["attribute", "#values", "cut off", "first objects"],
+            rows: cuts)
     }
 
     private func rejects(_ body: inout Markup) {

@@ -34,6 +34,7 @@ enum CheckWording {
         return (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
             + (report.furtherObjects ?? []).map(\.sentence)
             + LinkLosses.notes(links, report.ordersNotKept, beside: report.nilReferences)
+            + (report.valuesCut ?? []).map(\.sentence)
     }
 
     private static func section(_ title: String, _ found: [CheckReport.Line]) -> [String] {
@@ -53,9 +54,10 @@ enum CheckWording {
         return sample.value.map { "\(id) '\($0)'" } ?? id
     }
 
-    /// Returns links and orders that a migration would lose, in a few words for a verdict.
+    /// Returns links, orders and parts of numbers that a migration would lose, in a few words for a verdict.
     static func lost(_ report: CheckReport) -> [String] {
         LossWording.warnings(report.linksNotMade, report.ordersNotKept, "would not be")
+            + LossWording.warnings(report.valuesCut, "would be")
     }
 
     private static func sentence(_ outline: CheckOutline) -> String {

@@ -102,6 +102,15 @@ enum LossWording {
             + (lists > 0 ? ["the order of \(Figures.count(lists, "list")) \(tense) kept"] : [])
     }
 
+    /// Returns the numbers that were cut and that nobody meant to cut, in a few words for a verdict; none if there are none.
+    ///
+    /// - Parameter tense: the words between the values and what became of them.
+    static func warnings(_ cuts: [ValuesCut]?, _ tense: String = "") -> [String] {
+        let lost = (cuts ?? []).lost
+        return lost > 0
+            ? [[Figures.count(lost, "value"), tense, "cut short"].filter { !$0.isEmpty }.joined(separator: " ")] : []
+    }
+
     /// Writes the list of a page.
     static func write(_ gaps: [PassesNoFilter]?, _ body: inout Markup) {
         guard let gaps, !gaps.isEmpty else { return }

@@ -30,6 +30,7 @@ enum PlanWording {
         lines += LossWording.section(plan.leftBehind, indent: 2)
         lines += LinkLosses.notes(plan.linksNotMade, plan.ordersNotKept, beside: nil)
             .titled("  Links and orders that the destination has no room for", indent: 4)
+        lines += (plan.valuesCut ?? []).map(\.sentence).titled("  Numbers that conversions cut", indent: 4)
         for (number, model) in plan.models.enumerated() {
             if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
             lines += text(model)

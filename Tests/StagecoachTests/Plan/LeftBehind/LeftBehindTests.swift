@@ -59,6 +59,35 @@ struct LeftBehindTests {
     }
 
     @Test(
+        "Values in columns of an entity beside, which only SQL sees, are counted, refused, and meant where they are named",
+        arguments: [false, true], [false, true])
+    func otherEntity(isStaged: Bool, isMeant: Bool) throws {
+        let version = try model(
+            entity("Media", [attribute("name", .string)]),
+            entity("Photo", parent: "Media", [attribute("width", .integer32)]),
+            entity("Video", parent: "Media", [attribute("duration", .double)], [toOne("next", "Video")]))
+        var fixture = try Fixture(version, version) { store in
+            store.insert("Photo", 1, ["name": .text("p"), "width": .integer(3)])
+            store.insert("Photo", 2)
+            store.insert("Video", 3, ["duration": .real(1.5)], toOne: ["next": 3])
+        }
+        try fixture.change("UPDATE ZMEDIA SET ZDURATION = 9 WHERE Z_PK < 3; UPDATE ZMEDIA SET ZNEXT = 3 WHERE Z_PK = 2")
+        fixture.options.usesStoreSpecificMigrationManager = !isStaged
+        fixture.options.allowedLosses = isMeant ? ["Video.duration", "Video.next"] : []
+        let why = "is in rows of an entity that does not have it, where only SQL sees it"
+        let wanted = ["Video.duration, 2 values, \(why)", "Video.next, 1 link, \(why)"]
+        #expect(Self.words(try fixture.migration().plan().leftBehind) == wanted)
+        #expect(Self.words(try fixture.migration().check().leftBehind) == wanted)
+        let left = try #require(try fixture.migration().run().leftBehind)
+        #expect(Self.words(left) == wanted && left.isEmpty == isMeant)
+        #expect(left.lines.allSatisfy { $0.suggestions == nil && $0.isLost != isMeant })
+        fixture.options.onLoss = .refuse
+        var code: MigrationError.Code?
+        do { _ = try fixture.migration("refused.sqlite").run() } catch let error as MigrationError { code = error.code }
+        #expect(code == (isMeant ? nil : "migration.loss"))
+    }
+
+    @Test(
         "A renaming identifier that is missing: values, a line that keeps them, in plan, check and report"
     )
     func missingIdentifier() throws {
