@@ -54,7 +54,8 @@ final class RunTally {
     /// Names an object whose number was cut.
     func name(_ object: ValuesCut.Value, _ cut: NumberCut, of attribute: String) {
         guard let part = ValuesCut.Part(cut) else { return }
-        counts.valuesCut?[place(of: attribute, part)].objects.append(object)
+        let line = place(of: attribute, part)
+        counts.valuesCut?[line].objects.append(object)
     }
 
     /// Returns the index of an attribute's line, which is made if there is none.

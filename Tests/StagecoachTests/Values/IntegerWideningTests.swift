@@ -35,7 +35,7 @@ struct IntegerWideningTests {
     ]
 
     private static func store(_ model: ManagedObjectModel) throws -> ReferenceStore {
-        try ReferenceStore.make(model) { store in
+        ReferenceStore.make(model) { store in
             for (index, row) in rows.enumerated() { store.insert("Node", Int64(index + 1), row) }
         }
     }
