@@ -14,6 +14,8 @@ struct GivenObjects {
         case nil: (items, isOrdered) = ([], true)
         case let one as ManagedObject: (items, isOrdered) = ([one], true)
         case let ordered as NSOrderedSet: (items, isOrdered) = (ordered.array, true)
+        // Before Swift's sets: a cast of a subclass loses the members.
+        case let set as RelationshipSet: (items, isOrdered) = (set.allObjects, false)
         case let set as Set<ManagedObject>: (items, isOrdered) = (Array(set), false)
         case let array as [Any]: (items, isOrdered) = (array, true)
         case let set as NSSet: (items, isOrdered) = (set.allObjects, false)

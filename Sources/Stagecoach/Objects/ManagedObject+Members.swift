@@ -36,6 +36,7 @@ extension ManagedObjectContext {
     /// Runs a call on this side's objects that cannot throw to its caller; a failure is recorded.
     func recording<Value>(_ body: (any Backing) throws -> Value) -> Value? {
         guard let backing else { return nil }
+        defer { refreshSets() }
         do {
             return try body(backing)
         } catch {

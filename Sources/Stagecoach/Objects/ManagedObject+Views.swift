@@ -4,10 +4,22 @@ import Mapping
 
 // Views of values that can be changed, and the entities of a class.
 extension ManagedObject {
-    /// Returns a live view of the members of a to-many relationship. Members added or removed there change the object
-    /// at once, and each read shows the current members. A cast of the view to Swift's `Set` does not work; use
-    /// ``value(forKey:)`` for that.
-    public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
+    /// Returns the members of a to-many relationship as a set that can be changed. What is added or removed there is seen by
+    /// every later call of an object, a context or a manager, and what they change is seen in the set.
+    ///
+    /// The set can be cast, copied, printed and set as a value, as any set. If the relationship has more than 16,384 members,
+    /// it is no set of Foundation's own: members can be added, removed, counted and asked for, and all can be read by
+    /// ``value(forKey:)``; a cast to Swift's `Set` gives an empty one, and setting that is recorded as a failure
+    /// (`object.tooManyMembers`).
+    ///
+    /// - Complexity: O(members) for the first call, then O(1) amortised for a member that comes or goes.
+    public func mutableSetValue(forKey key: String) -> NSMutableSet {
+        guard let relationship = entity.relationship(named: key), relationship.isToMany else {
+            return RelationshipSet(object: self, key: key)
+        }
+        if let context = managedObjectContext { return context.memberSets.set(of: self, key) }
+        return context == nil && !relationship.isOrdered ? detachedSet(key) : RelationshipSet(object: self, key: key)
+    }
 
     /// Returns a live view of the members of an ordered to-many relationship, in their order. Changes apply at once.
     public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {

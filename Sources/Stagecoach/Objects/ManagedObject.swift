@@ -306,6 +306,7 @@ open class ManagedObject: NSObject {
 
     public override var hash: Int {
         guard let context else { return ManagedObjectID.hash(of: place, isDestination: true) }
+        if context.memberSets.isWatching { context.memberSets.note(self) }
         return ManagedObjectID.hash(of: place, isDestination: context.isDestination)
     }
     public override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }
@@ -324,7 +325,16 @@ extension ManagedObject: ExpressionObject {
             return CompositeValue.dictionary(of: composite, in: entity) { detached?[$0] }
         }
         if let value = detached?[key] as? TransformableValue { return try? value.object() }
+        if let set = detached?[key] as? NSMutableSet { return NSSet(array: set.allObjects) }
         return detached?[key] ?? extraValue(key)?.value
+    }
+
+    /// Returns the members of an unordered relationship of an object without a context, as a set that is its value.
+    func detachedSet(_ key: String) -> NSMutableSet {
+        if let set = detached?[key] as? NSMutableSet, type(of: set) == NSMutableSet.self { return set }
+        let set = NSMutableSet(array: ValueBridge.items(of: detached?[key]))
+        detached?[key] = set
+        return set
     }
 
     /// Keeps a value; a dictionary that fits its composite attribute as the values of its elements. What does not fit is an

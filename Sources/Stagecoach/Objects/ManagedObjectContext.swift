@@ -52,7 +52,14 @@ public final class ManagedObjectContext: NSObject {
     }
 
     /// The objects' backing; nil once the migration is over. Objects that are still referenced have no values then.
-    private(set) var backing: (any Backing)?
+    private var side: (any Backing)?
+    /// The same, with all that code changed through mutable sets.
+    var backing: (any Backing)? {
+        if memberSets.isWatching { takeOverSets() }
+        return side
+    }
+    /// The sets through which code changes relationships.
+    let memberSets = MemberSets()
     private let failures: FailureRecord
     /// The store of a migration's context; nil for another context.
     let store: PersistentStore?
@@ -64,7 +71,7 @@ public final class ManagedObjectContext: NSObject {
     /// The transformable attributes by entity index and name; empty if there are none, or if their values are bytes.
     private let transformables: [[String: AttributeDescription]]
     private var placeholders: Int64 = 0
-    /// The mutable view that was made last. Code that adds one member after the other asks for it each time.
+    /// The mutable view of an ordered relationship that was made last. Code that adds one member after the other asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
     /// The store that the objects belong to, with its model. Those of a migration's own contexts cannot be replaced.
@@ -114,7 +121,7 @@ public final class ManagedObjectContext: NSObject {
                 uniquingKeysWith: { first, _ in first })
         }
         transformables = transforms && found.contains { !$0.isEmpty } ? found : []
-        self.backing = backing
+        side = backing
         self.failures = failures
         self.coordinator = coordinator
         concurrencyType = .privateQueueConcurrencyType
@@ -141,7 +148,7 @@ public final class ManagedObjectContext: NSObject {
     ///
     /// - Parameter isDestination: true for the destination's side.
     init(idle isDestination: Bool, _ concurrencyType: ConcurrencyType = .privateQueueConcurrencyType) {
-        backing = nil
+        side = nil
         failures = FailureRecord()
         transformables = []
         store = nil
@@ -150,12 +157,25 @@ public final class ManagedObjectContext: NSObject {
         isOfRun = false
     }
 
-    var isOpen: Bool { backing != nil }
+    var isOpen: Bool { side != nil }
 
     /// Releases rows and links at the end of the migration.
     func close() {
-        backing = nil
+        side = nil
         mutableView = nil
+        memberSets.removeAll()
+    }
+
+    /// Makes the changes that code made to mutable sets. A failure is recorded.
+    func takeOverSets() {
+        guard let side else { return }
+        do { try memberSets.takeOver(side) } catch { record(error) }
+    }
+
+    /// Shows a change of relationships in the mutable sets that code holds. A failure is recorded.
+    func refreshSets() {
+        guard memberSets.isWatching, let side else { return }
+        do { try memberSets.refresh(side) } catch { record(error) }
     }
 
     /// Returns the mutable view that was made last, if it is the one of this relationship.
@@ -346,6 +366,7 @@ public final class ManagedObjectContext: NSObject {
     func willSave() throws -> [ManagedObject] {
         let objects = subclassObjects
         for object in objects { object.willSave() }
+        takeOverSets()
         try failures.rethrow()
         return objects
     }
@@ -481,6 +502,10 @@ public final class ManagedObjectContext: NSObject {
     }
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) {
+        if memberSets.mayBeLost(value, for: object, key) {
+            return record(UnreadMembers.failure, object, key)
+        }
+        defer { refreshSets() }
         do {
             try store(value, of: object, key: key)
         } catch let error as MigrationError where error.code == "object.unknownKey" {

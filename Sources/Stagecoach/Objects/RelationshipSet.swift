@@ -1,11 +1,12 @@
 import Foundation
 
-/// A to-many relationship as a mutable set. Reads and changes go to the object.
+/// A to-many relationship with too many members to hold (``UnreadMembers/most``) as a mutable set, or one of an object that
+/// belongs to no migration. Reads and changes go to the object. All others are plain sets (``MemberSets``).
 ///
 /// Memory: only the members that were read last. Adding, removing, counting and asking for a member cost the same for
 /// any number of members.
 ///
-/// A cast to Swift's `Set` reads Foundation's own storage, which no subclass can fill; use `value(forKey:)` for that.
+/// A cast to Swift's `Set` gives an empty one, because it copies the members of Foundation's own classes only.
 final class RelationshipSet: NSMutableSet {
     private let object: ManagedObject?
     private let key: String
@@ -46,6 +47,9 @@ final class RelationshipSet: NSMutableSet {
     override func contains(_ object: Any) -> Bool { member(object) != nil }
     override func objectEnumerator() -> NSEnumerator { members.objectEnumerator() }
     override var allObjects: [Any] { members.allObjects }
+    // Foundation's own description reads the storage of a plain set, and traps in a subclass.
+    override var description: String { members.description }
+    override func description(withLocale locale: Locale?) -> String { members.description(withLocale: locale) }
 
     override func add(_ member: Any) { object?.changeMembers(of: key, adding: [member], removing: []) }
     override func remove(_ member: Any) { object?.changeMembers(of: key, adding: [], removing: [member]) }

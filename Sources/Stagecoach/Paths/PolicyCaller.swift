@@ -17,7 +17,7 @@ struct PolicyCaller {
         defer { if object == nil { runtime.userCode.end() } }
         do {
             if runtime.hasScope { try body() } else { try inScope(body) }
-            try runtime.failures.rethrow()
+            try runtime.endUserCode()
         } catch {
             throw failure(error, mapping, method, object)
         }

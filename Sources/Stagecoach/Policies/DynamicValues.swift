@@ -44,7 +44,7 @@ final class DynamicValues {
         }
         do {
             let value = try expression.evaluate(with: source, variables: variables, asStored: true)
-            try runtime.failures.rethrow()
+            try runtime.endUserCode()
             return value
         } catch {
             throw MigrationError.ofUserCode(

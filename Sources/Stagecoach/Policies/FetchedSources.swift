@@ -27,7 +27,7 @@ struct FetchedSources {
             try EvaluationScope.$current.withValue(scope) {
                 try forEachObject(of: expression.node, variables) { try places.append($0) }
             }
-            try runtime.failures.rethrow()
+            try runtime.endUserCode()
         } catch let error as MigrationError {
             var context = mapping.context
             context.expression = expression.format

@@ -137,7 +137,7 @@ final class ObjectCreation {
         UserCodeNotes.enter(key: object.key)
         do {
             try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
-            try runtime.failures.rethrow()
+            try runtime.endUserCode()
         } catch {
             throw failure(error, object)
         }

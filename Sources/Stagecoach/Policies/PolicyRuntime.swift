@@ -295,6 +295,8 @@ final class PolicyRuntime {
 
     /// Performs the default relating method: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
+        destinationContext.takeOverSets()
+        defer { destinationContext.refreshSets() }
         let planned = try edits.current(mapping, try planned(mapping))
         if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
             return try self.relating.setAll(
@@ -323,6 +325,16 @@ final class PolicyRuntime {
     }
 
     // MARK: - Associations
+
+    /// Ends a call of user code: what it changed through mutable sets is made, and a failure of a call that could not throw is
+    /// thrown.
+    func endUserCode() throws {
+        for context in [destinationContext, sourceContext] where context.memberSets.isInUse {
+            context.takeOverSets()
+            context.memberSets.endCall()
+        }
+        try failures.rethrow()
+    }
 
     /// Runs a manager's call that cannot throw. A failure ends the run when the policy's method returns.
     func recording<Value>(_ body: (PolicyRuntime) throws -> Value) -> Value? {
