@@ -13,6 +13,8 @@ enum ReferenceAction {
     case set(ReferenceChange)
     /// The default method relates an object of a mapping.
     case relate(ReferenceObject, Int)
+    /// A mapping without policy sets its links of some pairs in its turn.
+    case relateAll(Int, Set<PropertyReference>)
     case delete(ReferenceObject)
 }
 
@@ -33,14 +35,28 @@ extension ReferenceMigrator {
         return inverse
     }
 
-    /// Computes the links of all mappings without policy, as one set for each inverse pair.
-    func resolveDeclarativeLinks() throws(ReferenceFailure) {
+    /// The name of an inverse pair: one of its two relationships.
+    static func pair(of relationship: RelationshipDescription) -> PropertyReference {
+        guard let inverse = inverse(of: relationship) else { return relationship.reference }
+        return [relationship.reference, inverse.reference].min { $0.order < $1.order } ?? relationship.reference
+    }
+
+    /// Gives all objects the links that were there before, but for some pairs.
+    func resetLinks(but kept: Set<PropertyReference>) {
         for object in objects {
             let before = links[ObjectIdentifier(object)]
-            object.toOne = before?.toOne ?? [:]
-            object.toMany = before?.toMany ?? [:]
-            object.hiddenOwners = before?.hiddenOwners ?? [:]
+            for relationship in object.entity.relationships where !kept.contains(Self.pair(of: relationship)) {
+                object.toOne[relationship.name] = before?.toOne[relationship.name]
+                object.toMany[relationship.name] = before?.toMany[relationship.name]
+            }
+            object.hiddenOwners = object.hiddenOwners.filter { kept.contains($0.key) }
+            object.hiddenOwners.merge((before?.hiddenOwners ?? [:]).filter { !kept.contains($0.key) }) { $1 }
         }
+    }
+
+    /// Computes the links of all mappings without policy, as one set for each inverse pair, but for pairs that policy code set
+    /// in stage 1.
+    func resolveDeclarativeLinks() throws(ReferenceFailure) {
         for object in existing where object.isDeleted { unlinkEverywhere(object) }
         var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
         for (index, mapping) in mappings.enumerated() where !mapping.hasPolicy {
@@ -54,7 +70,7 @@ extension ReferenceMigrator {
             claims[ObjectIdentifier(object)]?[name]
         }
 
-        for relationship in declaredRelationships {
+        for relationship in declaredRelationships where !earlyPairs.contains(Self.pair(of: relationship)) {
             let inverse = Self.inverse(of: relationship)
             switch (relationship.isToMany, inverse?.isToMany) {
             case (false, nil), (true, nil), (true, true):
@@ -109,7 +125,8 @@ extension ReferenceMigrator {
             }
         }
         for object in objects where !object.isGone {
-            for relationship in object.entity.relationships where relationship.isToMany {
+            for relationship in object.entity.relationships
+            where relationship.isToMany && !earlyPairs.contains(Self.pair(of: relationship)) {
                 if object.isExisting, claim(object, relationship.name) == nil {
                     arrangeNew(object, relationship)
                     continue

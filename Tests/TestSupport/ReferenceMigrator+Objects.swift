@@ -98,6 +98,7 @@ extension ReferenceMigrator {
             throw .unsupported("\(object.entity) has no relationship \(relationship)")
         }
         let claim = ReferenceClaim(members: members.map { ReferenceMember(object: $0) }, ordering: .list)
+        setPairs.insert(Self.pair(of: description))
         set(object, description, claim)
         let change = ReferenceChange(object: object, relationship: description, claim: claim)
         earlyChanges?.append(change)

@@ -46,7 +46,10 @@ package final class ReferenceMigrator {
     /// The attribute whose value is being computed.
     private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []
-    /// The changes by policy code before stage 2, which are applied on top of the declarative links.
+    /// The pairs whose links policy code set, and those of them that it set before stage 2.
+    var setPairs: Set<PropertyReference> = []
+    var earlyPairs: Set<PropertyReference> = []
+    /// The changes by policy code before stage 2.
     var earlyChanges: [ReferenceChange]? = []
     /// The same changes without those of deleted objects, and what policy code did from stage 2 on, for relating again.
     private var appliedChanges: [ReferenceChange] = []
@@ -235,20 +238,39 @@ package final class ReferenceMigrator {
     }
 
     private func relate() throws(ReferenceFailure) {
-        // Decision: the links of all mappings without policy are there before the first policy method of stage 2; what
-        // policy code set in stage 1 is applied on top of them, in call order.
+        // Decision: the links of all mappings without policy are there before the first policy method of stage 2, but for
+        // pairs that policy code set in stage 1.
+        earlyPairs = setPairs
+        resetLinks(but: earlyPairs)
         try resolveDeclarativeLinks()
         appliedChanges = (earlyChanges ?? []).filter { !$0.object.isDeleted }
         earlyChanges = nil
         laterActions = []
-        for change in appliedChanges { apply(change) }
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
             if mapping.hasPolicy {
                 for object in destinations(ofMapping: index) {
                     try hook { try policies[index].createRelationships(forDestination: object, mapping, self) }
                 }
+            } else {
+                // Decision: in pairs that policy code has set, the order of the calls tells.
+                laterActions?.append(.relateAll(index, setPairs))
+                try relateAll(index, in: setPairs)
             }
             try hook { try policies[index].endRelationshipCreation(mapping, self) }
+        }
+    }
+
+    /// Does what the default method would do for the objects of a mapping without policy, in some pairs.
+    private func relateAll(_ index: Int, in pairs: Set<PropertyReference>) throws(ReferenceFailure) {
+        guard !pairs.isEmpty else { return }
+        // What the expressions find in vain or beside was counted the first time.
+        let further = report.furtherDestinations
+        defer { report.furtherDestinations = further }
+        for object in destinations(ofMapping: index) {
+            for (relationship, claim) in try relationshipValues(of: object, mapping: index)
+            where pairs.contains(Self.pair(of: relationship)) {
+                set(object, relationship, claim)
+            }
         }
     }
 
@@ -265,6 +287,7 @@ package final class ReferenceMigrator {
     func relateAgain() throws(ReferenceFailure) {
         let actions = laterActions ?? []
         for case .delete(let object) in actions { object.isDeleted = false }
+        resetLinks(but: [])
         try resolveDeclarativeLinks()
         for change in appliedChanges { apply(change) }
         for action in actions {
@@ -275,6 +298,7 @@ package final class ReferenceMigrator {
                 for (relationship, claim) in try relationshipValues(of: object, mapping: mapping) {
                     set(object, relationship, claim)
                 }
+            case .relateAll(let mapping, let pairs): try relateAll(mapping, in: pairs)
             case .delete(let object):
                 unlinkEverywhere(object)
                 object.isDeleted = true

@@ -43,9 +43,6 @@ final class MappingAssociations {
 
     /// True if a source object was associated outside its own creation call.
     var hasLatePairs = false
-    /// True if an object may be both among the mapping's own rows and among the pairs.
-    var isMixed: Bool { keys != nil && hasPairs }
-
     /// The number of pairs that policies have associated for the mapping in this process.
     @exclusivity(unchecked) private(set) var additions = 0
 
@@ -133,14 +130,23 @@ final class MappingAssociations {
         for reference in more where !found.contains(reference) { found.append(reference) }
     }
 
-    /// Shows all destination objects: first those of the mapping's own rows by source key, then those that policies associated,
-    /// in order of first association.
-    func forEachDestination(_ body: (ObjectReference) throws -> Void) throws {
-        if let keys, isCreated, let entity = mapping.destination {
-            try keys.forEachPair { _, key in try body(ObjectReference(entity: UInt32(entity.index), key: key)) }
+    /// Shows all destination objects, each once: first those of the mapping's own rows by source key, then those that policies
+    /// associated, in order of first association.
+    ///
+    /// - Parameter body: gets a destination object, and the key of the first source object associated with it.
+    func forEachDestination(_ body: (ObjectReference, Int64) throws -> Void) throws {
+        let own = isCreated ? keys : nil
+        let entity = mapping.destination.map { UInt32($0.index) }
+        if let own, let entity {
+            try own.forEachPair { source, key in try body(ObjectReference(entity: entity, key: key), source) }
         }
         let cursor = try pairs.destinationsInOrderOfFirstAssociation()
-        while let pair = try cursor.next() { try body(pair.destination) }
+        while let pair = try cursor.next() {
+            if let own, pair.destination.entity == entity, try own.sourceKey(of: pair.destination.key) != nil {
+                continue
+            }
+            try body(pair.destination, pair.source.key)
+        }
     }
 
     /// Returns the number of distinct destination objects, deleted ones included.

@@ -50,9 +50,19 @@ extension DestinationObjects {
         try followers[id.table]?.willDelete(entity: id.entity.index, isStored: isStored(id))
         try rows[id.table].delete(id.key)
         hasDeletions = true
+        try deletions.append(UInt64(id.entity.index), SortKey.encode(id.key), 0)
         try countDeletion(of: id)
         // An object from before the run was not counted as created.
         if !modelRun.inputs.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
+    }
+
+    func deletedPlaces() throws -> [ObjectPlace] {
+        var places: [ObjectPlace] = []
+        guard deletions.count > 0 else { return places }
+        try deletions.forEachRecord { words throws(MigrationError) in
+            places.append(place(entity: schema.model.entity(at: Int(words[0])), key: SortKey.decode(words[1])))
+        }
+        return places
     }
 
     /// Notes that the existing objects linked to an object are changed by its deletion.

@@ -12,6 +12,7 @@ extension DestinationObjects {
         }
         guard let (store, side) = property.links else { return }
         if hasDeletions, try !exists(place) { return }
+        store.isSetByPolicy = true
         do {
             for item in removed {
                 guard let member = item as? ManagedObject, member.context === context else { continue }

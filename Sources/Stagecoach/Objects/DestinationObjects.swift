@@ -22,6 +22,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// The number of objects that policies made, less the deleted ones, by entity index.
     @exclusivity(unchecked) var createdByEntity: [Int]
     private let isAbstract: [Bool]
+    /// The deleted objects: entity index, key, 0.
+    let deletions: RecordLog
     /// True if any object was deleted: the ends of links are then checked for existence.
     var hasDeletions: Bool
     /// The objects that count as if they had never been made; nil if there are none.
@@ -43,6 +45,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         self.rows = rows
         self.links = links
         hasDeletions = modelRun.archive.hasDeletions
+        deletions = RecordLog(
+            directory: modelRun.inputs.work, name: "deleted", width: 3, indexWords: 2,
+            memory: RecordMemory(bytes: modelRun.inputs.budget.links / 32))
         properties = ObjectProperties(schema: schema, stores: links)
         transients = TransientValues(folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 2)
@@ -74,6 +79,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         try coder.code(&createdByEntity)
         guard createdByEntity.count == entities else { throw StateReader.damaged("other entities") }
         try coder.code(&hasDeletions)
+        try deletions.code(with: &coder)
     }
 
     func place(entity: EntityDescription, key: Int64) -> ObjectPlace {
@@ -266,6 +272,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             throw MigrationError(
                 "value.type", .data, "A to-one relationship was given \(members.count.counted("object"))")
         }
+        store.isSetByPolicy = true
         try links.set(end(place), store, side, to: members)
     }
 

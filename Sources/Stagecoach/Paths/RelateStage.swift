@@ -3,8 +3,9 @@ import Diagnostics
 import ManagedModel
 import SpillStorage
 
-/// Stages 2 and 3 on the policy path: first all links of mappings without a policy, then each policy for each of its objects;
-/// then each policy's validation and end.
+/// Stages 2 and 3 on the policy path: first the links of mappings without a policy, then each policy for each of its objects;
+/// then each policy's validation and end. In pairs whose links a policy has set itself, mappings without a policy set theirs in
+/// their turn, as if their policy called the default method.
 struct RelateStage: ModelStage {
     let stage: StageInputs
     let policies: Policies
@@ -22,7 +23,7 @@ struct RelateStage: ModelStage {
             stages.position = StagePosition(phase: .relate)
             // Before the first policy is called. Links that can be left to the load are.
             let relating = try RelatingByKeys(modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys)
-            try runtime.relating.makeLinks(deferring: relating?.stores ?? [])
+            try runtime.relating.beginLinks(deferring: relating?.stores ?? [])
         }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
@@ -46,7 +47,7 @@ struct RelateStage: ModelStage {
 
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
         try modelRun.services.checkCancelled()
-        guard let policy = policies[mapping] else { return }
+        guard let policy = policies[mapping] else { return try runtime.relating.relateAll(of: mapping) }
         stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }

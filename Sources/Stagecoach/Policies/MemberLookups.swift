@@ -147,7 +147,7 @@ final class MemberLookups {
     /// Returns the objects that an expression gives for one destination object; for a to-one relationship only the first.
     func dynamicMembers(
         of owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
-        in mapping: PlannedMapping
+        in mapping: PlannedMapping, counts: Bool = true
     ) throws -> [LinkMember] {
         guard let dynamicValues, let table = mapping.sourceTable, let destination = objects.object(of: owner) else {
             return []
@@ -156,7 +156,7 @@ final class MemberLookups {
             of: expression, planned, in: mapping, source: try sources.object(table: table, key: source),
             destination: destination)
         guard !planned.relationship.isToMany, found.count > 1 else { return found }
-        countFurther(found.count - 1, of: planned.relationship)
+        if counts { countFurther(found.count - 1, of: planned.relationship) }
         return [found[0]]
     }
 

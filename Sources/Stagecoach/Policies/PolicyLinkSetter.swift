@@ -42,20 +42,21 @@ final class PolicyLinkSetter {
         declared = DeclaredLinkMaker(lookups)
     }
 
-    /// Makes the links that mapping models declare, as far as they are not deferred, and on top the changes by user code so
-    /// far.
+    /// Begins stage 2: makes the links that mapping models declare, as far as they are not deferred and no policy has set links
+    /// of the pair. Those come with the turn of each mapping.
     ///
     /// - Parameter numbers: the numbers of the stores whose links are deferred.
-    func makeLinks(deferring numbers: Set<Int>) throws {
-        let schema = objects.schema
-        func entity(_ number: UInt32) -> EntityDescription? {
-            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
-        }
+    func beginLinks(deferring numbers: Set<Int>) throws {
+        objects.links.beginRelating()
+        try makeDeclaredLinks(deferring: numbers)
+    }
+
+    private func makeDeclaredLinks(deferring numbers: Set<Int>) throws {
         position = (0, 0)
-        try objects.links.beginDeclaredLinks(entity: entity)
         deferLinks(of: numbers)
-        for store in objects.links.all where !store.isDeferred { try declared.makeLinks(of: store) }
-        try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
+        for store in objects.links.all where !store.isDeferred && !store.isSetEarly {
+            try declared.makeLinks(of: store)
+        }
     }
 
     /// Makes all links again as if rejected objects had never been made. No user code runs: what it did is done again.
@@ -64,7 +65,13 @@ final class PolicyLinkSetter {
         for table in associations { if let keys = table.keys { rejected.hide(in: CollectionOfOne(keys)) } }
         let stores = objects.links.all
         guard !stores.allSatisfy(\.isDeferred) else { return }
-        try makeLinks(deferring: Set(stores.lazy.filter(\.wasDeferred).map(\.number)))
+        let schema = objects.schema
+        func entity(_ number: UInt32) -> EntityDescription? {
+            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+        }
+        try objects.links.removeAll(entity: entity)
+        try makeDeclaredLinks(deferring: Set(stores.lazy.filter(\.wasDeferred).map(\.number)))
+        try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
         finish()
     }
 
@@ -78,6 +85,9 @@ final class PolicyLinkSetter {
         if call.kind == .makeDeferred {
             position = (Int(call.owner.entity), Int(call.owner.key))
             return try objects.links.all[call.store].makeDeclaredLinks()
+        }
+        if call.kind == .relateAll {
+            return try relateAll(of: mappings[Int(call.owner.entity)], in: objects.links.all[call.store])
         }
         guard let source = call.members.first?.end else { return }
         let mapping = mappings[Int(source.entity)]
@@ -148,6 +158,46 @@ final class PolicyLinkSetter {
         for step in steps(of: mapping) { try step.store.makeDeclaredLinks() }
     }
 
+    // MARK: - Mappings without a policy
+
+    /// Does what the default method would do for the objects of a mapping without a policy, in the pairs whose links policies
+    /// have set: there the order of the calls tells. The links of all other pairs are as ``beginLinks(deferring:)`` made them.
+    func relateAll(of mapping: PlannedMapping) throws {
+        guard mapping.isDeclarative else { return }
+        for store in objects.links.all where store.isSetByPolicy && !store.isDeferred {
+            let steps = steps(of: mapping).filter { $0.store === store }
+            guard !steps.isEmpty else { continue }
+            guard steps.allSatisfy({ $0.dynamic == nil }) else {
+                // Expressions over objects cannot be evaluated again, so each change is noted.
+                try relateAll(of: mapping, steps)
+                continue
+            }
+            try objects.links.relateAll(of: mapping.index, in: store) { try relateAll(of: mapping, steps) }
+        }
+    }
+
+    private func relateAll(of mapping: PlannedMapping, in store: LinkStore) throws {
+        try relateAll(of: mapping, steps(of: mapping).filter { $0.store === store })
+    }
+
+    private func relateAll(of mapping: PlannedMapping, _ steps: [SetStep]) throws {
+        guard let first = steps.first else { return }
+        position = (mapping.index, .max)
+        try begin(mapping, steps)
+        defer { end() }
+        try first.store.compact()
+        // Where the links were declared before, their references were counted then.
+        let counts = first.store.isSetEarly
+        let schema = objects.schema
+        try associations[mapping.index].forEachDestination { object, source in
+            try modelRun.services.checkCancelled()
+            let entity = schema.model.entity(at: Int(object.entity))
+            let owner = LinkEnd(key: object.key, entity: UInt32(schema.number(of: entity)))
+            guard try exists(owner) else { return }
+            for step in steps { try set(step, of: owner, source: source, in: mapping, counts: counts) }
+        }
+    }
+
     // MARK: - The default method
 
     /// Begins to relate the objects of a mapping: scans of the source data start, in the order of its source objects.
@@ -194,18 +244,22 @@ final class PolicyLinkSetter {
         try objects.links.relate(owner, from: source, in: mapping.index, setSteps)
     }
 
-    private func set(_ step: SetStep, of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
+    /// - Parameter counts: true to count references that find no object, and further objects.
+    private func set(
+        _ step: SetStep, of owner: LinkEnd, source: Int64, in mapping: PlannedMapping, counts: Bool = true
+    ) throws {
         if step.dynamic == nil, step.store.isPlain, objects.links.isFree {
-            return try setPlain(of: owner, source: source, step, in: mapping)
+            return try setPlain(of: owner, source: source, step, in: mapping, counts: counts)
         }
         members.removeAll(keepingCapacity: true)
         var many: ManyMembers?
         if let dynamic = step.dynamic {
             members = try lookups.dynamicMembers(
-                of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
+                of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping, counts: counts)
         } else if let lookup = step.lookup {
             let canSpill = objects.links.isFree && step.store.canStreamPartners
-            try lookups.forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
+            try lookups.forEachMember(lookup, for: owner, of: source, in: mapping, counts: counts) {
+                member, order, _ in
                 if let many { return try many.append(LinkMember(end: member, order: order)) }
                 members.append(LinkMember(end: member, order: order))
                 if canSpill, members.count == modelRun.inputs.options.batchSize ?? Self.heldMembers {
@@ -220,14 +274,16 @@ final class PolicyLinkSetter {
     }
 
     /// Sets a relationship of a plain store member by member. Memory: O(1), however many members there are.
-    private func setPlain(of owner: LinkEnd, source: Int64, _ step: SetStep, in mapping: PlannedMapping) throws {
+    private func setPlain(
+        of owner: LinkEnd, source: Int64, _ step: SetStep, in mapping: PlannedMapping, counts: Bool
+    ) throws {
         let (store, side) = (step.store, step.side)
         // An object that can have only one partner loses the previous one with the next link. Only nil needs a reset.
         let isExclusive = store.isExclusive(side)
         if !isExclusive { try store.reset(owner, side: side) }
         var isLinked = false
         if let lookup = step.lookup {
-            try lookups.forEachMember(lookup, for: owner, of: source, in: mapping) { member, _, _ in
+            try lookups.forEachMember(lookup, for: owner, of: source, in: mapping, counts: counts) { member, _, _ in
                 isLinked = true
                 try store.add(owner, member, side: side)
             }

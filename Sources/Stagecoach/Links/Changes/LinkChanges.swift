@@ -17,6 +17,9 @@ struct LinkChange {
         /// The deferred links of the store were made. The owner's key is the number of objects of the mapping that were
         /// related before; in place of its Z_ENT is the index of the mapping.
         case makeDeferred
+        /// The default methods of a mapping without a policy set the links of the store. In place of the owner's Z_ENT is the
+        /// index of the mapping.
+        case relateAll
     }
 
     var kind: Kind
@@ -26,8 +29,7 @@ struct LinkChange {
     var members: [LinkMember] = []
 }
 
-/// The changes to links by user code, in call order. Those of stage 1 are made again on top of the links that mapping models
-/// declare; if objects may be rejected, all are kept, to be made again without those objects.
+/// The changes to links by user code, in call order, to be made again without objects that are rejected.
 ///
 /// Memory: a share of the memory of all links, and while they are made again the members of one call.
 final class LinkChanges {
@@ -54,8 +56,6 @@ final class LinkChanges {
     }
 
     deinit { record.deallocate() }
-
-    var isEmpty: Bool { log.count == 0 }
 
     /// Writes the changes, or restores them: this instance must be empty. The part in memory goes to the logs' files before.
     func code(with coder: inout StateCoder) throws(MigrationError) {

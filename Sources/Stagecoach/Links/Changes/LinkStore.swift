@@ -101,6 +101,10 @@ final class LinkStore {
     var makeDeclared: (() throws(MigrationError) -> Void)?
     /// True if the links were deferred when stage 2 began.
     var wasDeferred = false
+    /// True if a policy set links itself, and did not leave them to its default method.
+    @exclusivity(unchecked) var isSetByPolicy = false
+    /// True if a policy did so in stage 1. The links that mapping models declare then come in stage 2, mapping by mapping.
+    private(set) var isSetEarly = false
     /// The number of changes so far, which is the sequence number of the last change.
     @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
     /// The greatest ordering keys of recently queried owners, by side.
@@ -184,6 +188,9 @@ final class LinkStore {
     /// True if the links are as mapping models declare them, and not in the store.
     var isDeferred: Bool { makeDeclared != nil }
 
+    /// Notes that stage 2 begins.
+    func beginRelating() { isSetEarly = isSetByPolicy }
+
     /// Makes the declared links, if they are not in the store yet.
     func makeDeclaredLinks() throws(MigrationError) {
         guard let make = makeDeclared else { return }
@@ -206,6 +213,8 @@ final class LinkStore {
         for log in logs { try log.code(with: &coder) }
         try coder.code(&sequence)
         try coder.code(&wasDeferred)
+        try coder.code(&isSetByPolicy)
+        try coder.code(&isSetEarly)
         guard coder.isReading else { return }
         for (side, changes, resets) in [
             (Side.first, recent.first, resets.first), (.second, recent.second, resets.second),

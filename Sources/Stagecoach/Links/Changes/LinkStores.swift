@@ -6,11 +6,9 @@ import SpillStorage
 /// The link stores of all stored relationships of the destination model, one for each inverse pair.
 final class LinkStores {
     let all: [LinkStore]
-    /// The changes by user code that are made again: those of stage 1 on top of the declared links, all of them if objects are
-    /// rejected. Nil once none will be made again.
-    private(set) var changes: LinkChanges?
-    private let mayReject: Bool
-    /// True once the declared links have been made, with the changes of stage 1 on top.
+    /// The changes by user code, to be made again without rejected objects; nil if none can be rejected.
+    let changes: LinkChanges?
+    /// True once stage 2 has begun: the declared links have been made.
     private(set) var hasDeclared = false
     /// True while changes need not be noted: they are being made again, or a default method makes them whose call is noted.
     private var isNoted = false
@@ -70,8 +68,7 @@ final class LinkStores {
         all = stores
         self.memory = memory
         byRelationship = index
-        self.mayReject = mayReject
-        changes = LinkChanges(directory: run.inputs.work, memory: memory)
+        changes = mayReject ? LinkChanges(directory: run.inputs.work, memory: memory) : nil
         denied = DeniedDeletions(directory: run.inputs.work, memory: memory)
         dynamicMembers =
             mayReject
@@ -92,9 +89,7 @@ final class LinkStores {
     func code(with coder: inout StateCoder) throws(MigrationError) {
         for store in all { try store.code(with: &coder) }
         try coder.code(&hasDeclared)
-        var hasChanges = changes != nil
-        try coder.code(&hasChanges)
-        if hasChanges { try changes?.code(with: &coder) } else { changes = nil }
+        try changes?.code(with: &coder)
         try dynamicMembers?.code(with: &coder)
         try denied.code(with: &coder)
     }
@@ -161,20 +156,37 @@ final class LinkStores {
         try body()
     }
 
-    /// Removes all links that user code made before declared links are made; they are made again on top. Objects of the
-    /// existing store that stage 1 deleted stay without links.
+    /// Notes that stage 2 begins: links that policies set from now on come after declared ones.
+    func beginRelating() {
+        hasDeclared = true
+        recentSets = [:]
+        for store in all { store.beginRelating() }
+    }
+
+    /// Lets the default methods of a mapping without a policy change the links of a store. The call is noted instead of the
+    /// changes.
+    func relateAll(of mapping: Int, in store: LinkStore, _ body: () throws -> Void) throws {
+        guard !isFree else { return try body() }
+        try changes?.append(
+            LinkChange(kind: .relateAll, store: store.number, owner: LinkEnd(key: 0, entity: UInt32(mapping))))
+        isNoted = true
+        defer { isNoted = false }
+        try body()
+    }
+
+    /// Removes all links, which are made again. Objects of the existing store that stage 1 deleted stay without links.
     ///
     /// - Parameter entity: returns the entity of a Z_ENT.
-    func beginDeclaredLinks(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
-        guard let changes, hasDeclared || !changes.isEmpty else { return }
+    func removeAll(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
         for store in all { store.removeAll() }
+        guard let changes else { return }
         try changes.forEachDeletionAtOnce { end throws(MigrationError) in
             if let entity = entity(end.entity) { try unlinkAll(end, of: entity) }
         }
         changes.beginReplay()
     }
 
-    /// Makes the changes by user code again, in call order, on top of the declared links.
+    /// Makes the changes by user code again, in call order.
     ///
     /// - Parameters:
     ///   - entity: returns the entity of a Z_ENT.
@@ -184,19 +196,17 @@ final class LinkStores {
         entity: (UInt32) -> EntityDescription?, where exists: (LinkEnd) throws(MigrationError) -> Bool,
         other: (LinkChange) throws -> Void
     ) throws {
-        hasDeclared = true
         recentSets = [:]
         isNoted = true
         defer { isNoted = false }
         try changes?.replay { change in
             switch change.kind {
-            case .makeDeferred: try other(change)
+            case .makeDeferred, .relateAll: try other(change)
             case .delete: if let entity = entity(change.owner.entity) { try unlinkAll(change.owner, of: entity) }
             case .relate: if try exists(change.owner) { try other(change) }
             case .set, .add, .remove: if try exists(change.owner) { try makeAgain(change, where: exists) }
             }
         }
-        if !mayReject { changes = nil }
     }
 
     /// Makes the change of one relationship again, with the members that exist.
