@@ -2,6 +2,8 @@
 #include "CrashNote.h"
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +20,7 @@ static struct crash_note *latest;
 
 static struct sigaction earlier[count];
 static _Bool is_installed, chains_on;
-static int target;
+static int target, code_of_exit;
 static const char *advice_in, *advice_outside;
 
 static void take_spare(void) {
@@ -66,6 +68,39 @@ static void add_number(struct line *line, int64_t number) {
     add(line, digits + at);
 }
 
+// Adds the place of user code, and the failure that it did not live to see.
+static void add_place(struct line *line, const struct crash_note *note) {
+    add(line, note->code);
+    if (note->method) add(line, "."), add(line, note->method);
+    if (note->mapping) add(line, ", entity mapping "), add(line, note->mapping);
+    if (note->entity) {
+        add(line, ", object ");
+        add(line, note->entity);
+        add(line, "/p");
+        add_number(line, note->key);
+    }
+    if (note->failure) add(line, ". Recorded before: "), add(line, note->failure);
+}
+
+static void print(struct line *line) {
+    line->text[line->length++] = '\n';
+    ssize_t written = write(target, line->text, line->length);
+    (void)written;
+}
+
+// User code has called exit(): the run is not over, so it is no success.
+static void on_exit_of_user_code(void) {
+    if (!own.code) return;
+    struct line line = {.length = 0};
+    add(&line, "stagecoach: exit() was called in ");
+    add_place(&line, &own);
+    add(&line, ". A policy ends a run by throwing an error");
+    add(&line, advice_in);
+    fflush(NULL);
+    print(&line);
+    _exit(code_of_exit);
+}
+
 static void on_crash(int number, siginfo_t *info, void *context) {
     (void)context;
     int which = 0;
@@ -77,23 +112,12 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     add(&line, names[which]);
     if (note && note->code) {
         add(&line, " in ");
-        add(&line, note->code);
-        if (note->method) add(&line, "."), add(&line, note->method);
-        add(&line, ", entity mapping ");
-        add(&line, note->mapping);
-        if (note->entity) {
-            add(&line, ", object ");
-            add(&line, note->entity);
-            add(&line, "/p");
-            add_number(&line, note->key);
-        }
+        add_place(&line, note);
         add(&line, advice_in);
     } else {
         add(&line, advice_outside);
     }
-    line.text[line.length++] = '\n';
-    ssize_t written = write(target, line.text, line.length);
-    (void)written;
+    print(&line);
     struct sigaction by_default;
     memset(&by_default, 0, sizeof by_default);
     by_default.sa_handler = SIG_DFL;
@@ -102,12 +126,14 @@ static void on_crash(int number, siginfo_t *info, void *context) {
     if (info->si_code <= 0) raise(number);
 }
 
-void crash_note_install(int descriptor, const char *advice, const char *outside, _Bool chains) {
+void crash_note_install(int descriptor, const char *advice, const char *outside, int exit_code, _Bool chains) {
     target = descriptor;
+    code_of_exit = exit_code;
     advice_in = advice;
     advice_outside = outside;
     chains_on = chains;
     is_installed = 1;
+    atexit(on_exit_of_user_code);
     take_spare();
     for (int which = 0; which < count; which++) {
         struct sigaction action;

@@ -25,6 +25,11 @@ struct PolicyFailureTests {
         }
 
         final class ContactPolicy: NSEntityMigrationPolicy {
+            required init() {
+                super.init()
+                try? fail("init")
+            }
+
             private func fail(_ method: String, _ name: String? = "Bad") throws {
                 let settings = ProcessInfo.processInfo.environment
                 guard settings["FAIL_IN"] == method, name == "Bad" else { return }
@@ -41,6 +46,7 @@ struct PolicyFailureTests {
                 case "trap": preconditionFailure("trapped")
                 case "null": UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
                 case "deep": _ = overflow(0)
+                case "exit": exit(0)
                 default: abort()
                 }
             }
@@ -49,7 +55,11 @@ struct PolicyFailureTests {
             override func createDestinationInstances(
                 forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
             ) throws {
-                try fail("createDestinationInstances", sInstance.value(forKey: "fullName") as? String)
+                let name = sInstance.value(forKey: "fullName") as? String
+                if ProcessInfo.processInfo.environment["FAIL_BY"] == "key", name == "Bad" {
+                    _ = sInstance.value(forKey: "fullNmae") as! String
+                }
+                try fail("createDestinationInstances", name)
                 if ProcessInfo.processInfo.environment["TALK"] != nil {
                     print("{ \\"status\\": making")
                     FileHandle.standardOutput.write(Data("raw words\\n".utf8))
@@ -155,6 +165,52 @@ struct PolicyFailureTests {
         // Nothing of the crashes is in the way.
         let good = try migrate(folder, failingIn: "none", by: "trap")
         #expect(good.code == 0, "\(good.messages)")
+    }
+
+    @Test("A failure that was recorded before a trap is printed beside it", .timeLimit(.minutes(30)))
+    func recorded() throws {
+        let outcome = try migrate(try stores(1, bad: [1]), failingIn: "createDestinationInstances", by: "key")
+        let line = outcome.messages.split(separator: "\n").last.map(String.init) ?? ""
+        #expect(line.hasPrefix("stagecoach: SIG"), "\(outcome.messages)")
+        #expect(line.contains(", object Contact/p2. Recorded before: Contact/p2: "), "\(line)")
+        #expect(line.contains("fullNmae") && line.contains("Did you mean fullName?"), "\(line)")
+        #expect(line.hasSuffix(". The same command goes on from its last checkpoint"), "\(line)")
+    }
+
+    @Test("A policy that crashes while it is made is named", .timeLimit(.minutes(30)))
+    func initialising() throws {
+        let outcome = try migrate(try stores(1, bad: [1]), failingIn: "init", by: "abort")
+        #expect(
+            outcome.messages.hasSuffix(
+                "stagecoach: SIGABRT in ExamplePolicies.ContactPolicy.init, entity mapping ContactToContact. "
+                    + "The same command goes on from its last checkpoint\n"), "\(outcome.messages)")
+        let check = try CommandBinary.run(
+            ["policies", "check", try Self.library.get().path], environment: ["FAIL_IN": "init", "FAIL_BY": "abort"])
+        #expect(check.messages.contains("stagecoach: SIGABRT in "), "\(check.messages)")
+        #expect(check.messages.contains("ContactPolicy.init"), "\(check.messages)")
+    }
+
+    @Test("exit() in a policy is an error that names it", .timeLimit(.minutes(30)))
+    func exits() throws {
+        let folder = try stores(2, bad: [1])
+        for method in Self.methods {
+            let outcome = try migrate(folder, failingIn: method.name, by: "exit")
+            #expect(outcome.code == 70, "\(method.name): \(outcome.code) \(outcome.messages)")
+            let line =
+                "stagecoach: exit() was called in ExamplePolicies.ContactPolicy.\(method.name), stage \(method.stage), "
+                + "entity mapping ContactToContact\(method.hasObject ? ", object Contact/p2" : ""). "
+                + "A policy ends a run by throwing an error. The same command goes on from its last checkpoint\n"
+            #expect(outcome.messages.hasSuffix(line), "\(method.name): \(outcome.messages)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+        }
+        let good = try migrate(folder, failingIn: "none", by: "exit")
+        #expect(good.code == 0, "\(good.messages)")
+        let batch = try CommandBinary.run(
+            ["batch", folder.file("1.sqlite"), folder.file("2.sqlite"), "--into", folder.file("out")] + options(),
+            environment: ["FAIL_IN": "createDestinationInstances", "FAIL_BY": "exit"])
+        #expect(batch.code == 65, "\(batch.output)\(batch.messages)")
+        #expect(
+            batch.output.contains("crashed 70  ") && batch.output.contains("exit() was called in "), "\(batch.output)")
     }
 
     @Test("What a policy throws is printed in its own words, with the place", .timeLimit(.minutes(30)))

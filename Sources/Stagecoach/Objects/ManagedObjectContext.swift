@@ -33,6 +33,8 @@ public final class ManagedObjectContext: NSObject {
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
+        /// Returns the places of all deleted objects.
+        func deletedPlaces() throws -> [ObjectPlace]
         /// True if an object may have been deleted.
         var hasDeletions: Bool { get }
         /// Returns the place of the row with a key, with the row's own entity; nil if the entity has no such row.
@@ -170,6 +172,12 @@ public final class ManagedObjectContext: NSObject {
     func takeOverSets() {
         guard let side else { return }
         do { try memberSets.takeOver(side) } catch { record(error) }
+    }
+
+    /// Makes the changes that code made to mutable sets, at the end of a call of user code.
+    func endSets() {
+        takeOverSets()
+        memberSets.endCall()
     }
 
     /// Shows a change of relationships in the mutable sets that code holds. A failure is recorded.
@@ -432,6 +440,25 @@ public final class ManagedObjectContext: NSObject {
         }
     }
 
+    /// Returns the value of a property; the bytes of a transformable attribute that cannot be transformed.
+    ///
+    /// - Parameter isCommitted: true for the value that a source object has in the file.
+    func readableValue(of object: ManagedObject, key: String, isCommitted: Bool = false) -> Any? {
+        let attribute = transformable(key, of: object)
+        guard let attribute else {
+            return isCommitted ? committedValue(of: object, key: key) : object.value(forKey: key)
+        }
+        let stored: Any? =
+            recording { side in
+                guard isCommitted, let source = side as? SourceObjects else {
+                    return try side.value(of: object, key: key)
+                }
+                return try source.committedValue(of: object, key: key)
+            } ?? nil
+        guard let bytes = stored as? Data else { return stored }
+        return (try? TransformableBridge.value(bytes, attribute).object()) ?? bytes
+    }
+
     /// Records a failure, with the object whose value a transformer could not give or take.
     private func record(_ error: any Error, _ object: ManagedObject, _ key: String) {
         guard let error = error as? MigrationError, error.context.objectID == nil else { return failures.record(error) }
@@ -528,21 +555,6 @@ public final class ManagedObjectContext: NSObject {
         } catch {
             failures.record(error)
         }
-    }
-}
-
-/// The first failure of a call that cannot throw, made inside a policy's method. It ends the run as soon as the method
-/// returns.
-final class FailureRecord {
-    private var first: (any Error)?
-
-    func record(_ error: any Error) { if first == nil { first = error } }
-
-    /// Throws the recorded failure, once.
-    func rethrow() throws {
-        guard let error = first else { return }
-        first = nil
-        throw error
     }
 }
 

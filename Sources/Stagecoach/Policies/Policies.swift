@@ -17,7 +17,7 @@ final class Policies {
                 continue
             }
             let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
-            guard let policy = registry.makePolicy(named: name) else {
+            guard let policy = registry.makePolicy(named: name, in: mapping) else {
                 let known = registry.names.joined(separator: ", ")
                 throw MigrationError(
                     "policy.unknown", .configuration, "The migration policy \(name) is not registered",

@@ -92,10 +92,17 @@ public final class PolicyRegistry: Sendable {
     }
 
     /// Returns a new policy with a name; nil if none is registered.
-    package func makePolicy(named name: String) -> EntityMigrationPolicy? {
+    package func makePolicy(named name: String) -> EntityMigrationPolicy? { makePolicy(named: name, in: nil) }
+
+    /// Returns a new policy for an entity mapping; nil if none is registered under the name. A crash in its initialiser names it.
+    func makePolicy(named name: String, in mapping: PlannedMapping?) -> EntityMigrationPolicy? {
         let last = name.split(separator: ".").last.map(String.init) ?? name
         let factory = contents.withLock { $0.factories[name] ?? $0.factories[last] }
-        guard let policy = factory?() else { return nil }
+        guard let factory else { return nil }
+        let notes = UserCodeNotes()
+        notes.begin(name, "init", in: mapping)
+        defer { notes.end() }
+        let policy = factory()
         policy.functions = functions(of: type(of: policy))
         return policy
     }

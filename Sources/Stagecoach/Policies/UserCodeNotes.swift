@@ -19,9 +19,11 @@ final class UserCodeNotes {
     /// - Parameters:
     ///   - code: the class, or the function.
     ///   - method: the class's method and its stage; nil for a function.
-    func begin(_ code: String, _ method: String? = nil, in mapping: PlannedMapping, entity: EntityDescription? = nil) {
+    ///   - mapping: the entity mapping; nil if the call is for none.
+    func begin(_ code: String, _ method: String? = nil, in mapping: PlannedMapping?, entity: EntityDescription? = nil) {
         crash_note_of_thread().pointee = crash_note(
-            code: text(code), method: method.flatMap(text), mapping: text(mapping.name), entity: nil, key: 0)
+            code: text(code), method: method.flatMap(text), mapping: mapping.flatMap { text($0.name) }, entity: nil,
+            key: 0, failure: nil)
         if let entity { enter(entity) }
     }
 

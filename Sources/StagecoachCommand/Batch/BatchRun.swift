@@ -143,7 +143,7 @@ final class BatchRun: Sendable {
                 } else {
                     let line = worker?.crashLine
                     let end = dismiss()
-                    if end.isSignal { result.status = .crashed }
+                    if end.isSignal || line != nil { result.status = .crashed }
                     result.message = "\(entry.source): " + (line ?? "The process that migrated it \(end.text)")
                 }
                 return result

@@ -54,9 +54,7 @@ final class BatchWorker {
         let sink = DescriptorSink(child.input)
         sink.write("\(place)\(wasBegun ? Self.begunMark : "")\n")
         guard sink.failure == 0, let answer = FileBytes.line(of: output) else { return nil }
-        if answer.starts(with: CrashLine.mark.utf8) {
-            crashLine = String(decoding: answer.dropFirst("stagecoach: ".utf8.count).dropLast(), as: UTF8.self)
-        }
+        crashLine = CrashLine.text(of: answer)
         return try? JSONDecoder().decode(BatchResult.self, from: Data(answer))
     }
 

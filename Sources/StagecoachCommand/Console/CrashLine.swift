@@ -1,10 +1,18 @@
 import CCrashNote
+import Diagnostics
 import Glibc
 
-/// The line that a crash leaves: the signal, and which policy had which object.
+/// The line that a crash leaves, or a policy that calls `exit()`: the signal, and which policy had which object.
 enum CrashLine {
-    /// The beginning of each such line.
-    static let mark = "stagecoach: SIG"
+    /// The beginnings of such lines.
+    private static let marks = ["stagecoach: SIG", "stagecoach: exit() "]
+
+    /// Returns a line of a process without the program's name, if it is such a line.
+    static func text(of line: some Sequence<UInt8>) -> String? {
+        let line = String(decoding: Array(line), as: UTF8.self)
+        guard marks.contains(where: line.hasPrefix) else { return nil }
+        return String(line.dropFirst("stagecoach: ".count).prefix { $0 != "\n" })
+    }
 
     /// Lets crashes of this process print a line. Swift's own backtrace, which can take minutes, follows only if
     /// `SWIFT_BACKTRACE` asks for it.
@@ -21,6 +29,7 @@ enum CrashLine {
             }
         let outside = " outside policies. SWIFT_BACKTRACE=enable=yes shows where"
         crash_note_install(
-            batch ?? STDERR_FILENO, strdup(advice), strdup(outside), getenv("SWIFT_BACKTRACE") != nil)
+            batch ?? STDERR_FILENO, strdup(advice), strdup(outside), MigrationError.Category.internal.rawValue,
+            getenv("SWIFT_BACKTRACE") != nil)
     }
 }
