@@ -31,17 +31,21 @@ extension ManagedObject {
     public final func hasFault(forRelationshipNamed key: String) -> Bool { false }
 
     /// Returns the changed values. Of a source object those that differ from the file's, with NSNull for nil; of a destination
-    /// object all that will be saved and are not nil.
+    /// object all that will be saved and are not nil. A transformable attribute that cannot be transformed has its bytes.
     public final func changedValues() -> [String: Any] {
-        guard hasChanges else { return [:] }
-        if context?.isDestination == false {
-            let committed = committedValues(forKeys: nil)
-            return dictionaryWithValues(forKeys: entity.propertyNames).filter { key, value in
-                !((value as AnyObject) as? NSObject ?? NSNull()).isEqual(committed[key].map { $0 as AnyObject })
-            }
-        }
+        guard hasChanges, let context = openContext else { return [:] }
         var values: [String: Any] = [:]
-        for name in entity.propertyNames { values[name] = value(forKey: name) }
+        for name in entity.propertyNames {
+            let value = context.readableValue(of: self, key: name)
+            guard !context.isDestination else {
+                values[name] = value
+                continue
+            }
+            let committed = context.readableValue(of: self, key: name, isCommitted: true)
+            let (now, before) = (value ?? NSNull(), committed ?? NSNull())
+            let isSame = ((now as AnyObject) as? NSObject)?.isEqual(before as AnyObject) ?? false
+            if !isSame { values[name] = now }
+        }
         return values
     }
 

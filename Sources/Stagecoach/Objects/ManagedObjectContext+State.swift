@@ -55,9 +55,13 @@ extension ManagedObjectContext {
         ContextObjects(context: target, held: target.liveObjects.filter(\.isUpdated))
     }
 
-    /// The deleted objects that are still referenced.
+    /// The objects that were deleted, by code and by delete rules. One that code did not hold then has no values any more.
+    ///
+    /// Memory: an object for each.
     public var deletedObjects: ContextObjects {
-        ContextObjects(context: target, held: target.liveObjects.filter(\.isDeleted))
+        let context = target
+        let places = context.recording { try $0.deletedPlaces() } ?? []
+        return ContextObjects(context: context, held: places.map(context.object(at:)))
     }
 
     /// True if anything will be saved.

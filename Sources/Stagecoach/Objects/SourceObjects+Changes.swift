@@ -52,6 +52,20 @@ extension SourceObjects {
         forget()
     }
 
+    func deletedPlaces() throws -> [ObjectPlace] {
+        var places: [ObjectPlace] = []
+        guard let changes, changes.deleted > 0 else { return places }
+        for table in schema.tables.indices {
+            try changes.forEachChanged(table: table) { key in
+                guard let entity = try changes.entity(ofDeleted: key, table: table),
+                    try self.place(table: table, key: key) == nil
+                else { return }
+                places.append(ObjectPlace(entity: entity, key: key, table: table))
+            }
+        }
+        return places
+    }
+
     /// Shows the objects of a relationship that exist: key and entity.
     private func forEachPartner(
         of place: ObjectPlace, _ relationship: RelationshipDescription,

@@ -227,6 +227,22 @@ open class MigrationManager: NSObject {
         running?.recording { try $0.destinationInstances(mappingName, sourceInstances) } ?? []
     }
 
+    /// Calls a closure with all destination objects that a mapping made, one after the other: what
+    /// ``destinationInstances(forEntityMappingName:sourceInstances:)`` gives for nil, without an object for each of them at a
+    /// time.
+    ///
+    /// Objects that the closure associates are not shown. Memory: an object, unless the closure keeps it.
+    ///
+    /// - Parameters:
+    ///   - mappingName: the entity mapping's name.
+    ///   - body: gets each object.
+    /// - Throws: `manager.unknownMapping` (65); `manager.idle` (70) outside of a run; what the closure throws.
+    open func forEachDestinationInstance(
+        forEntityMappingName mappingName: String, _ body: (ManagedObject) throws -> Void
+    ) throws {
+        try runtime().forEachDestinationInstance(mappingName, body)
+    }
+
     /// Returns the source objects from which a mapping made the given destination objects. Nil gives all.
     open func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?

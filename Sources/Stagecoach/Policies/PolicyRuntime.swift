@@ -329,10 +329,8 @@ final class PolicyRuntime {
     /// Ends a call of user code: what it changed through mutable sets is made, and a failure of a call that could not throw is
     /// thrown.
     func endUserCode() throws {
-        for context in [destinationContext, sourceContext] where context.memberSets.isInUse {
-            context.takeOverSets()
-            context.memberSets.endCall()
-        }
+        if destinationContext.memberSets.isInUse { destinationContext.endSets() }
+        if sourceContext.memberSets.isInUse { sourceContext.endSets() }
         try failures.rethrow()
     }
 
@@ -377,18 +375,17 @@ final class PolicyRuntime {
     }
 
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
+        var instances: [ManagedObject] = []
+        guard let sources else {
+            try forEachDestination(name) { instances.append(destinationContext.object(at: $0)) }
+            return instances
+        }
         let table = try table(named: name)
         found.removeAll(keepingCapacity: true)
-        if let sources {
-            for source in sources {
-                try table.destinations(ofKey: source.place.key, table: source.place.table, into: &found)
-            }
-            if sources.count > 1 { PolicyRuntime.dropRepeats(&found) }
-        } else {
-            try table.forEachDestination { found.append($0) }
-            if table.isMixed { PolicyRuntime.dropRepeats(&found) }
+        for source in sources {
+            try table.destinations(ofKey: source.place.key, table: source.place.table, into: &found)
         }
-        var instances: [ManagedObject] = []
+        if sources.count > 1 { PolicyRuntime.dropRepeats(&found) }
         instances.reserveCapacity(found.count)
         for reference in found {
             let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(reference.entity))
@@ -397,6 +394,25 @@ final class PolicyRuntime {
             instances.append(destinationContext.object(at: place))
         }
         return instances
+    }
+
+    /// Shows the places of a mapping's destination objects that exist.
+    private func forEachDestination(_ name: String, _ body: (ObjectPlace) throws -> Void) throws {
+        try table(named: name).forEachDestination { reference, _ in
+            let entity = modelRun.inputs.destinationSchema.model.entity(at: Int(reference.entity))
+            let place = objects.place(entity: entity, key: reference.key)
+            if objects.hasDeletions, try !objects.exists(place) { return }
+            try body(place)
+        }
+    }
+
+    /// Shows a mapping's destination objects one after the other.
+    func forEachDestinationInstance(_ name: String, _ body: (ManagedObject) throws -> Void) throws {
+        var held: ManagedObject?
+        try forEachDestination(name) { place in
+            destinationContext.renew(&held, entity: place.entity, table: place.table, key: place.key)
+            if let held { try body(held) }
+        }
     }
 
     func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
@@ -420,7 +436,12 @@ final class PolicyRuntime {
     }
 
     private static func dropRepeats(_ references: inout [ObjectReference]) {
-        guard references.count > 1 else { return }
+        // Most often they ascend, and none comes twice.
+        func precedes(_ one: ObjectReference, _ other: ObjectReference) -> Bool {
+            (one.entity, one.key) < (other.entity, other.key)
+        }
+        let isAscending = references.indices.dropFirst().allSatisfy { precedes(references[$0 - 1], references[$0]) }
+        guard references.count > 1, !isAscending else { return }
         var seen: Set<ObjectReference> = []
         references.removeAll { !seen.insert($0).inserted }
     }

@@ -175,4 +175,50 @@ struct ObjectContextTests {
             }
         }
     }
+
+    @Test("Deleted objects are those of code and those of delete rules, held or not")
+    func deletedByRules() throws {
+        var definition = ModelDefinition()
+        var parts = toMany("parts", "Part", inverse: "whole")
+        parts.deleteRule = .cascade
+        definition.entities = [
+            entity("Whole", [attribute("n", .integer64)], [parts]),
+            entity("Part", [attribute("n", .integer64)], [toOne("whole", "Whole", inverse: "parts")]),
+        ]
+        let model = try ManagedObjectModel(definition)
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(model) { store in
+            for key in 1...Int64(2) { store.insert("Whole", key, ["n": .integer(key)]) }
+            for key in 1...Int64(4) { store.insert("Part", key, ["n": .integer(key)]) }
+            store.setMembers("Whole", 1, "parts", [1, 2])
+            store.setMembers("Whole", 2, "parts", [3, 4])
+        }.write(path: folder.file("old.sqlite"))
+        let mapping = try MappingModel.inferred(from: model, to: model)
+        let wholes = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Whole" })
+        wholes.entityMigrationPolicyClassName = "Deleting"
+        let manager = MigrationManager(sourceModel: model, destinationModel: model)
+        manager.policies = PolicyRegistry()
+        manager.options.memoryLimit = 8 << 30
+        var seen: [[String]] = []
+        var steps = ClosurePolicy.Steps()
+        steps.end = { mapping, manager in
+            for context in [manager.destinationContext, manager.sourceContext] {
+                #expect(context.deletedObjects.isEmpty)
+                context.delete(try #require(try context.fetch(request("Whole", "n == 1")).first))
+                seen.append(context.deletedObjects.map { "\($0.entity.name ?? "")/\($0.objectID.key)" }.sorted())
+                #expect(!context.deletedObjects.contains { !$0.isDeleted })
+            }
+        }
+        let carried = Unchecked(steps)
+        manager.policies.register("Deleting") {
+            let policy = ClosurePolicy()
+            policy.steps = carried.value
+            return policy
+        }
+        try manager.migrateStore(
+            from: URL(fileURLWithPath: folder.file("old.sqlite")), type: .sqlite, mapping: mapping,
+            to: URL(fileURLWithPath: folder.file("new.sqlite")), type: .sqlite)
+        #expect(seen == Array(repeating: ["Part/1", "Part/2", "Whole/1"], count: 2))
+        #expect(try ReferenceStore.read(path: folder.file("new.sqlite"), model: model).keys("Part").count == 2)
+    }
 }

@@ -198,6 +198,19 @@ struct TransformableTests {
         #expect(unknown.contains("EntityDescription"), "\(unknown)")
     }
 
+    @Test("Changed values beside what nobody can transform have its bytes")
+    func changedBeside() throws {
+        let trial = try Self.trial([.blob([9, 9])], transformer: "Nobody's") { source, mapping, manager, create in
+            source.setPrimitiveValue(Data([7]), forKey: "more")
+            #expect(source.changedValues().mapValues { $0 as? Data } == ["more": Data([7])])
+            let made = Self.made(source, mapping, manager)
+            made.setPrimitiveValue(source.primitiveValue(forKey: "tags"), forKey: "tags")
+            #expect(made.changedValues()["tags"] as? Data == Data([9, 9]))
+            #expect(made.changedValuesForCurrentEvent()["tags"] as? Data == Data([9, 9]))
+        }
+        #expect(try trial.run().value("Item", 1, "tags") == .blob([9, 9]))
+    }
+
     @Test("Bytes are copied by the default methods, and given where the option says so")
     func bytes() throws {
         var trial = try Self.trial(

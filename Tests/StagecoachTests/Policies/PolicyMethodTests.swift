@@ -228,6 +228,42 @@ struct PolicyMethodTests {
         #expect(try fixture.leftovers() == [])
     }
 
+    @Test("All objects of a mapping one after the other are those of a lookup of all, each once")
+    func oneByOne() throws {
+        let fixture = try PolicyFixture()
+        var steps = Steps()
+        steps.endCreation = { mapping, manager in
+            let persons = manager.sourceInstances(forEntityMappingName: "Persons", destinationInstances: nil)
+            let made = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: nil)
+            // Again, of another source object, and by hand.
+            manager.associate(sourceInstance: persons[0], withDestinationInstance: made[4], for: mapping)
+            let new = EntityDescription.insertNewObject(forEntityName: "Person", into: manager.destinationContext)
+            manager.associate(sourceInstance: persons[1], withDestinationInstance: new, for: mapping)
+            manager.destinationContext.delete(made[2])
+        }
+        steps.end = { mapping, manager in
+            let pets = manager.mappingModel.entityMappingsByName["Pets"]
+            let source = try #require(try manager.sourceContext.fetch(request("Pet", "name == 'pet 2'")).first)
+            let all = manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil)
+            manager.associate(sourceInstance: source, withDestinationInstance: all[4], for: try #require(pets))
+            for (name, expected) in [("Persons", [1, 2, 4, 5, 6, 7]), ("Pets", [1, 2, 3, 4, 5, 6])] {
+                var keys: [Int64] = []
+                try manager.forEachDestinationInstance(forEntityMappingName: name) { keys.append($0.objectID.key) }
+                let found = manager.destinationInstances(forEntityMappingName: name, sourceInstances: nil)
+                #expect(keys == expected.map(Int64.init) && found.map(\.objectID.key) == keys, "\(name)")
+            }
+            #expect(throws: MigrationError.self) {
+                try manager.forEachDestinationInstance(forEntityMappingName: "Nobody") { _ in }
+            }
+        }
+        fixture.policy("Persons", steps)
+        let manager = fixture.manager()
+        try fixture.run(manager)
+        #expect(throws: MigrationError.self) {
+            try manager.forEachDestinationInstance(forEntityMappingName: "Pets") { _ in }
+        }
+    }
+
     @Test("Other roots keep their keys; objects inserted there come after the greatest key")
     func keptRoots() throws {
         let fixture = try PolicyFixture()
