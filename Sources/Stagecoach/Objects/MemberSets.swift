@@ -82,7 +82,12 @@ final class MemberSets {
     /// Returns the set of a to-many relationship: the one that is watched, or a new one.
     func set(of object: ManagedObject, _ key: String) -> NSMutableSet {
         object.context?.takeOverSets()
-        if let known = views.first(where: { $0.isOf(object, key) }) { return known.set }
+        if let index = views.firstIndex(where: { $0.isOf(object, key) }) {
+            let isLarge = views[index].members.count > UnreadMembers.most
+            if !isLarge || !isKnownUniquelyReferenced(&views[index].set) { return views[index].set }
+            views.remove(at: index)
+            isWatching = !views.isEmpty
+        }
         if let count = object.memberCount(of: key), count > UnreadMembers.most {
             large.insert(Relationship(object, key))
             return RelationshipSet(object: object, key: key)

@@ -201,10 +201,17 @@ private struct LinkSetting: CustomStringConvertible {
         return ReferenceStore.make(model) { store in
             for entity in entities { for key in 1...Int64(5) { store.insert(entity, key, ["n": .integer(key)]) } }
             for pair in pairs {
+                // Of a one-to-one pair both columns agree, as in a store that Core Data wrote.
+                var free = Array(1...Int64(5))
                 for owner in 1...Int64(5) {
                     let members = Set((0..<random.below(4)).map { _ in Int64(1 + random.below(5)) }).sorted()
                     if pair.isToMany {
                         store.setMembers(pair.owner, owner, "r\(pair.number)", members)
+                    } else if pair.inverseIsToMany == false {
+                        guard !members.isEmpty else { continue }
+                        let member = free.remove(at: random.below(free.count))
+                        store.setToOne(pair.owner, owner, "r\(pair.number)", member)
+                        store.setToOne(pair.member, member, "i\(pair.number)", owner)
                     } else if let member = members.first {
                         store.setToOne(pair.owner, owner, "r\(pair.number)", member)
                     }
