@@ -21,8 +21,8 @@ final class FailureRecord {
     private static func text(of error: any Error) -> String {
         guard let error = error as? MigrationError else { return "\(error)" }
         let place = [error.context.objectID ?? error.context.entity, error.context.property].compactMap { $0 }
-        return [(place.isEmpty ? "" : place.joined(separator: ".") + ": ") + error.message, error.remedy]
-            .compactMap { $0 }.joined(separator: ". ")
+        return (place.isEmpty ? "" : place.joined(separator: ".") + ": ") + error.message
+            + (error.remedy.map { " (\($0))" } ?? "")
     }
 
     private func forgetText() {

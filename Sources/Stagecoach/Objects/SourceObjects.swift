@@ -241,6 +241,7 @@ enum ObjectFailure {
     static func unknownKey(_ name: String, _ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknownKey", .data, "The entity \(object.entity) has no property \(name)",
+            remedy: EditDistance.question(name, among: object.entity.propertyNames),
             context: object.errorContext(property: name))
     }
 }

@@ -66,7 +66,7 @@ private final class DeleteRuleFixture {
         let manager = MigrationManager(sourceModel: model, destinationModel: model)
         manager.policies = PolicyRegistry()
         manager.options.memoryLimit = memoryLimit
-        let steps = Unchecked(ClosurePolicy.Steps(endRelating: { try change($1) }))
+        let steps = Unchecked(ClosurePolicy.Steps(validate: { try change($1) }))
         manager.policies.register("GroupPolicy") {
             let policy = ClosurePolicy()
             policy.steps = steps.value

@@ -165,7 +165,9 @@ struct PolicyObjectTests {
             #expect(persons[0].value(forKey: "badge") == nil)
             #expect(persons[1].value(forKey: "badge") as? ManagedObject === badge)
         }
-        steps.endRelating = { _, manager in
+        // After the last mapping that sets them: each sets its own in its turn.
+        var last = Steps()
+        last.endRelating = { _, manager in
             let persons = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: nil)
             let pets = manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil)
             // Links of the mappings exist, and so do those that were set in stage 1.
@@ -186,6 +188,7 @@ struct PolicyObjectTests {
             persons[0].setValue(nil, forKey: "best")
         }
         fixture.policy("Persons", steps)
+        fixture.policy("Things", last)
         let store = try fixture.run()
         let persons = store.objects("Person")
         #expect(persons[1]?.toMany["pets"]?.map(\.object.key) == [1, 5])
