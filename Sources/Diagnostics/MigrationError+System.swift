@@ -5,19 +5,19 @@ extension MigrationError {
     ///
     /// - Parameters:
     ///   - doing: the failed action, such as "Copying the store".
-    ///   - code: the code for other errors than a full disk (`store.full`, 74) and a missing permission
+    ///   - code: the code for other errors than those of ``NoRoom`` (`store.full`, 74) and a missing permission
     ///     (`destination.permission`, 77); such an error is an I/O error (74).
     ///   - number: the `errno` of the call.
     package static func writing(
         _ doing: String, path: String, otherwise code: Code, number: Int32 = errno
     ) -> MigrationError {
-        let message = "\(doing) failed: \(String(cString: strerror(number)))"
         let context = Context(path: path)
-        switch number {
-        case ENOSPC, EDQUOT:
+        if let full = NoRoom(number) {
             return MigrationError(
-                "store.full", .io, message, remedy: "Free space on the disk and run the command again",
-                context: context)
+                "store.full", .io, "\(doing) failed: \(full.reason)", remedy: full.remedy, context: context)
+        }
+        let message = "\(doing) failed: \(String(cString: strerror(number)))"
+        switch number {
         case EACCES, EPERM:
             return MigrationError("destination.permission", .permission, message, context: context)
         default: return MigrationError(code, .io, message, context: context)

@@ -20,7 +20,8 @@ package enum SQLiteFailure {
         let detail = said ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
         let system = systemNumber(handle, code)
-        let reason = system == 0 ? "" : ": \(String(cString: strerror(system)))"
+        let full = NoRoom(system)
+        let reason = system == 0 ? "" : ": \(full?.reason ?? String(cString: strerror(system)))"
         func make(_ name: MigrationError.Code, _ category: MigrationError.Category, _ remedy: String? = nil)
             -> MigrationError
         {
@@ -28,9 +29,7 @@ package enum SQLiteFailure {
                 name, category, "\(doing) failed: \(detail)\(reason) (SQLite \(code))", remedy: remedy, context: context
             )
         }
-        if system == ENOSPC || system == EDQUOT {
-            return make("store.full", .io, "Free space on the disk and run the command again")
-        }
+        if let full { return make("store.full", .io, full.remedy) }
         if code == ResultCode.readOnlyRollback {
             return make(
                 "store.hotJournal", .data,
@@ -45,7 +44,7 @@ package enum SQLiteFailure {
         case SQLITE_CORRUPT where system == EIO: return make("store.io", .io)
         case SQLITE_NOTADB: return make("store.notADatabase", .data)
         case SQLITE_CORRUPT, SQLITE_FORMAT: return make("store.damaged", .data)
-        case SQLITE_FULL: return make("store.full", .io, "Free space on the disk and run the command again")
+        case SQLITE_FULL: return make("store.full", .io, NoRoom(ENOSPC)?.remedy)
         case SQLITE_IOERR: return make("store.io", .io)
         case SQLITE_NOMEM: return make("store.memory", .io, "Give the command a higher --memory-limit")
         case SQLITE_TOOBIG:

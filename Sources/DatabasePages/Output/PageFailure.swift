@@ -9,12 +9,13 @@ import Glibc
 package enum PageFailure {
     /// The error for a failed system call on the file.
     package static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {
-        let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
-        if number == Int(ENOSPC) || number == Int(EDQUOT) {
+        let number = Int32(truncatingIfNeeded: number)
+        if let full = NoRoom(number) {
             return MigrationError(
-                "store.full", .io, "Writing the destination failed: \(reason)",
-                remedy: "Free space on the disk and run the command again", context: .init(path: path))
+                "store.full", .io, "Writing the destination failed: \(full.reason)", remedy: full.remedy,
+                context: .init(path: path))
         }
+        let reason = String(cString: strerror(number))
         return MigrationError("store.io", .io, "\(doing) the destination failed: \(reason)", context: .init(path: path))
     }
 

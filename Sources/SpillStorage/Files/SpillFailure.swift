@@ -18,13 +18,16 @@ enum SpillFailure {
     ///
     /// - Parameter number: the error number, positive.
     static func system(_ action: String, _ path: String, number: Int) -> MigrationError {
-        let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
+        let number = Int32(truncatingIfNeeded: number)
         let context = MigrationError.Context(path: path)
-        switch Int32(truncatingIfNeeded: number) {
-        case ENOSPC, EDQUOT, EFBIG:
+        let elsewhere = "Free space there or name another place with --work-dir, and run again"
+        if let full = NoRoom(number, disk: elsewhere) {
             return MigrationError(
-                "spill.full", .io, "no space is left to \(action) the spill file: \(reason)",
-                remedy: "Free space there or name another place with --work-dir, and run again", context: context)
+                "spill.full", .io, "no space is left to \(action) the spill file: \(full.reason)",
+                remedy: full.remedy, context: context)
+        }
+        let reason = String(cString: strerror(number))
+        switch number {
         case EACCES, EPERM, EROFS:
             return MigrationError(
                 "spill.permission", .permission, "cannot \(action) the spill file: \(reason)",

@@ -295,7 +295,7 @@ package final class RunJournal {
     }
 
     private func write(_ record: Record) throws(MigrationError) {
-        guard record.body.count <= Self.longestBody else { throw failure("write", EFBIG) }
+        guard record.body.count <= Self.longestBody else { throw failure("write", EOVERFLOW) }
         let sum = record.body.withUnsafeBytes { Checksum.of($0, seed: Self.seed(size, record.kind)) }
         let sums = [UInt32(truncatingIfNeeded: sum), UInt32(truncatingIfNeeded: sum >> 32)]
         try write(bytes: Self.bytes([UInt32(record.body.count), record.kind] + sums))
@@ -326,11 +326,10 @@ package final class RunJournal {
     private func failure(_ action: String, _ number: Int32) -> MigrationError { Self.failure(action, path, number) }
 
     static func failure(_ action: String, _ path: String, _ number: Int32) -> MigrationError {
-        let isFull = number == ENOSPC || number == EDQUOT
+        let full = NoRoom(number)
         return MigrationError(
-            isFull ? "journal.full" : "journal.io", .io,
-            "cannot \(action) the journal: \(String(cString: strerror(number)))",
-            remedy: isFull ? "Free space on the disk and run the command again" : "Check the disk and run again",
-            context: .init(path: path))
+            full == nil ? "journal.io" : "journal.full", .io,
+            "cannot \(action) the journal: \(full?.reason ?? String(cString: strerror(number)))",
+            remedy: full?.remedy ?? "Check the disk and run again", context: .init(path: path))
     }
 }

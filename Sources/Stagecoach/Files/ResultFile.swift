@@ -36,7 +36,7 @@ final class ResultFile {
         // A file that a killed run left may have other permissions.
         unlink(part)
         descriptor = SystemCall.uninterrupted {
-            open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.work)
+            open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions.work)
         }
         guard descriptor >= 0 else { throw failure(errno) }
         for other in first { try append(contentsOf: other) }
@@ -167,9 +167,10 @@ final class ResultFile {
             return MigrationError(
                 "output.create", .cannotCreate, "The \(kind) cannot be made: \(reason)", context: .init(path: path))
         default:
+            let full = NoRoom(number)
             return MigrationError(
-                "output.io", .io, "Writing the \(kind) failed: \(reason)",
-                remedy: number == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+                "output.io", .io, "Writing the \(kind) failed: \(full?.reason ?? reason)", remedy: full?.remedy,
+                context: .init(path: path))
         }
     }
 }

@@ -96,9 +96,11 @@ final class BatchLog: Sendable {
             return sink.synchronize()
         }
         guard failure == 0 else {
+            let full = NoRoom(failure)
             throw MigrationError(
-                "batch.results", .io, "Writing the results file failed: \(String(cString: strerror(failure)))",
-                at: path)
+                "batch.results", .io,
+                "Writing the results file failed: \(full?.reason ?? String(cString: strerror(failure)))",
+                remedy: full?.remedy, at: path)
         }
     }
 

@@ -42,9 +42,10 @@ enum OutputFile {
 
     /// Returns the error for a file that cannot be written completely: `output.io` (74).
     static func writingFailure(_ number: Int32, _ path: String) -> MigrationError {
-        MigrationError(
-            "output.io", .io, "Writing the file failed: \(String(cString: strerror(number)))",
-            remedy: number == ENOSPC ? "Free space on the disk" : nil, at: path)
+        let full = NoRoom(number)
+        return MigrationError(
+            "output.io", .io, "Writing the file failed: \(full?.reason ?? String(cString: strerror(number)))",
+            remedy: full?.remedy, at: path)
     }
 
     /// Makes a folder and its missing parent folders.
