@@ -50,7 +50,7 @@ struct Preparation {
         try options.checkAllowedLosses(in: [migration.sourceModel])
         ProcessMemory.returnFreedBlocks()
         OpenFiles.raiseLimit()
-        let memory = measureMemory()
+        let memory = try measureMemory()
         let shares = try MemoryShares(
             limit: max(memory.limit, memory.resident + memory.needs + MemoryShares.least), resident: memory.resident,
             needs: memory.needs)
@@ -122,11 +122,15 @@ struct Preparation {
 
     /// Returns the memory before the mapping models are resolved. The rest is divided once they are, and refused there
     /// with a limit that works.
-    private func measureMemory() -> Memory {
+    ///
+    /// - Throws: `memory.addresses` (78).
+    private func measureMemory() throws(MigrationError) -> Memory {
         let resident = ProcessMemory.currentResident() ?? 0
         let limit =
             options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        return Memory(resident: resident, limit: limit, needs: needs(isStaged: hasPolicies).bytes)
+        let needs = needs(isStaged: hasPolicies).bytes
+        try AddressSpace.check(memoryLimit: limit, resident: resident, least: MemoryShares.least + needs)
+        return Memory(resident: resident, limit: limit, needs: needs)
     }
 
     /// Returns the memory that the resolved mapping models and the keys need.

@@ -31,6 +31,24 @@ import Testing
         #expect(MemoryLimit.standard(cgroupLimit: 400 << 20, resident: 200 << 20) == 300 << 20)
     }
 
+    @Test("The default has room below a limit of addresses; too little is refused with the least that works")
+    func addresses() throws {
+        let (resident, room) = (30 << 20, AddressSpace.beside + 50 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: nil, resident: resident, addressRoom: room) == 80 << 20)
+        func check(_ memory: Int, room: Int) throws(MigrationError) {
+            try AddressSpace.check(
+                memoryLimit: memory << 20, resident: resident, least: 14 << 20, limit: 200 << 20, room: room)
+        }
+        try check(80, room: room)
+        let high = #expect(throws: MigrationError.self) { try check(81, room: room) }
+        #expect(high?.code == "memory.addresses" && high?.category == .configuration)
+        #expect(high?.remedy == "Raise it: ulimit -v \(202 << 10) or give --memory-limit 80M", "\(high?.remedy ?? "")")
+        // Nor would a lower memory limit do: 14 MiB are the least.
+        let low = #expect(throws: MigrationError.self) { try check(20, room: AddressSpace.beside + 13 << 20) }
+        #expect(low?.remedy == "Raise it: ulimit -v \(202 << 10)", "\(low?.remedy ?? "")")
+        try check(20, room: AddressSpace.beside + 14 << 20)
+    }
+
     @Test("The kernel's figures are read")
     func process() throws {
         // The peak is read last: other tests allocate meanwhile.

@@ -2,16 +2,19 @@ import Diagnostics
 
 /// The limit of the process's resident memory: its default, and the sizes that people write.
 package enum MemoryLimit {
-    /// The default limit: 256 MiB, or three quarters of the cgroup's limit if that is lower.
+    /// The default limit: 256 MiB, or three quarters of the cgroup's limit, or what the limit of addresses has room for, if
+    /// that is lower.
     ///
-    /// - Parameter resident: the bytes that the process holds already. A program that holds much before it migrates gets 128
-    ///   MiB on top of them.
+    /// - Parameters:
+    ///   - resident: the bytes that the process holds already. A program that holds much before it migrates gets 128 MiB on
+    ///     top of them.
+    ///   - addressRoom: the addresses that the process may still take; nil for any number.
     package static func standard(
-        cgroupLimit: Int? = ProcessMemory.knownCgroupLimit, resident: Int = 0
+        cgroupLimit: Int? = ProcessMemory.knownCgroupLimit, resident: Int = 0, addressRoom: Int? = AddressSpace.room
     ) -> Int {
         let usual = max(256 << 20, resident + 128 << 20)
-        guard let cgroupLimit else { return usual }
-        return min(usual, cgroupLimit / 4 * 3)
+        let byAddresses = addressRoom.map { resident + max(0, $0 - AddressSpace.beside) }
+        return [usual, cgroupLimit.map { $0 / 4 * 3 }, byAddresses].compactMap(\.self).min() ?? usual
     }
 
     /// Three quarters of the limit that the cgroup or Slurm sets for the job, the lower one; nil if neither sets one.

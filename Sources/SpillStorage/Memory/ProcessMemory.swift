@@ -12,20 +12,27 @@ package enum ProcessMemory {
     /// The resident memory now (`VmRSS`); nil if /proc does not tell.
     ///
     /// From `statm`, its second number in pages: `status` takes the kernel ten times as long.
-    package static func currentResident() -> Int? {
+    package static func currentResident() -> Int? { pages(1) }
+
+    /// The addresses of the process now (`VmSize`), of which most have no memory; nil if /proc does not tell.
+    package static func currentAddresses() -> Int? { pages(0) }
+
+    /// Returns a number of `statm` in bytes.
+    private static func pages(_ index: Int) -> Int? {
         let numbers = contents("/proc/self/statm")?.split(separator: " ") ?? []
-        return numbers.count > 1 ? Int(numbers[1]).map { $0 * sysconf(Int32(_SC_PAGESIZE)) } : nil
+        return numbers.count > index ? Int(numbers[index]).map { $0 * sysconf(Int32(_SC_PAGESIZE)) } : nil
     }
 
     /// Makes malloc give large blocks back when they are freed.
     ///
     /// glibc raises its threshold for mapped blocks with every large block that is freed. Then blocks of up to 32 MiB come from
     /// the heap, and small blocks above them keep the heap from shrinking: 480 sorted runs of 600 KiB left 31 MiB behind. A
-    /// fixed threshold keeps resident memory to what is in use.
+    /// fixed threshold keeps resident memory to what is in use. Under a limit of addresses all threads share one heap: a second
+    /// one takes 64 MiB of them at once.
     package static func returnFreedBlocks() {
         _ = mallopt(M_MMAP_THRESHOLD, 128 << 10)
         _ = mallopt(M_TRIM_THRESHOLD, 1 << 20)
-        _ = mallopt(M_ARENA_MAX, 2)
+        _ = mallopt(M_ARENA_MAX, AddressSpace.limit == nil ? 2 : 1)
     }
 
     /// Gives freed small blocks back, which malloc keeps resident between those in use.

@@ -119,6 +119,7 @@ final class VerificationContext {
     private static func room(_ options: MigrationOptions, resident: Int) throws(MigrationError) -> Int {
         let limit =
             options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        try AddressSpace.check(memoryLimit: limit, resident: resident, least: 12 << 20)
         guard limit - resident >= 6 << 20 else {
             throw MigrationError(
                 "memory.limit", .configuration, "The memory limit of \(limit.sizeInWords) is too small to verify",
