@@ -1,10 +1,11 @@
 import Diagnostics
-import Dispatch
 
 /// Writes one buffer of pages while the next one is filled, in a thread of its own, once the file is large.
 ///
 /// Handing a buffer over costs processor time and saves elapsed time. So small files are written in the caller's thread: small
 /// stores come by the thousand, and their batches keep all processors busy.
+///
+/// Where the system makes no thread, all is written in the caller's.
 ///
 /// Memory: a thread's stack while it writes. Only one task at a time may call it.
 package final class StreamWriter: @unchecked Sendable {
@@ -12,9 +13,8 @@ package final class StreamWriter: @unchecked Sendable {
     package static let largeFile = 128 << 20
     private let threshold: Int
 
-    // The write under way: the queue uses these while it writes, else the caller.
-    private let queue = DispatchQueue(label: "pages")
-    private let done = DispatchSemaphore(value: 0)
+    // The write under way: its thread uses these while it writes, else the caller.
+    private let work = BackgroundWork()
     private let body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var place = 0
@@ -47,9 +47,8 @@ package final class StreamWriter: @unchecked Sendable {
         self.place = place
         underWay = place..<place + bytes.count
         isWriting = true
-        queue.async { [self] in
+        work.begin { [self] in
             do throws(MigrationError) { try body(self.bytes, self.place) } catch { failure = error }
-            done.signal()
         }
     }
 
@@ -66,7 +65,7 @@ package final class StreamWriter: @unchecked Sendable {
     /// - Throws: the error of that write.
     func wait() throws(MigrationError) {
         guard isWriting else { return }
-        done.wait()
+        work.wait()
         isWriting = false
         underWay = 0..<0
         guard let error = failure else { return }

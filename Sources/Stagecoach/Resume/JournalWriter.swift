@@ -1,17 +1,19 @@
 import Diagnostics
-import Dispatch
 import Foundation
 import Glibc
 import SpillStorage
 import Synchronization
 
 /// A writer of a run's journal. It brings the data that a record describes to the disk before it appends the record, on a
-/// thread of its own if the run need not wait.
+/// thread of its own if the run need not wait and the system makes one.
+///
+/// Only one thread at a time may call it.
 ///
 /// Memory: one state, until it is written.
 final class JournalWriter: @unchecked Sendable {
-    // Only the queue uses the journal and the records. All other properties are atomic or constant.
-    private let queue = DispatchQueue(label: "checkpoint")
+    // The thread of a state uses the journal and the places while it writes, else the caller. All other properties are atomic or
+    // constant.
+    private let work = BackgroundWork()
     private let journal: RunJournal
     /// The places of the header and of the last two states in the journal.
     private var headerPlace: Int
@@ -59,7 +61,7 @@ final class JournalWriter: @unchecked Sendable {
         try rethrow()
         busy.store(true, ordering: .releasing)
         let files = spills.saveState()
-        queue.async { [self] in
+        work.begin { [self] in
             do throws(MigrationError) {
                 try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
@@ -79,23 +81,17 @@ final class JournalWriter: @unchecked Sendable {
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool = false
     ) throws(MigrationError) {
         try drain()
-        var result: MigrationError?
         let files = record.kind == JournalRecord.stateKind ? spills.saveState() : nil
-        WaitBoard.during(.disk) {
-            queue.sync {
-                do throws(MigrationError) {
-                    try files?.synchronize()
-                    try write(record, synchronizes: synchronizes, everything: everything)
-                    files?.removeUnneeded()
-                } catch { result = error }
-            }
+        try WaitBoard.during(.disk) { () throws(MigrationError) in
+            try files?.synchronize()
+            try write(record, synchronizes: synchronizes, everything: everything)
+            files?.removeUnneeded()
         }
-        if let result { throw result }
     }
 
     /// Waits for the record that is being written, and throws its error.
     func drain() throws(MigrationError) {
-        WaitBoard.during(.disk) { queue.sync {} }
+        WaitBoard.during(.disk) { work.wait() }
         try rethrow()
     }
 
@@ -104,14 +100,8 @@ final class JournalWriter: @unchecked Sendable {
     /// - Throws: `journal.io` (74), and the error of an earlier record.
     func lastState() throws(MigrationError) -> JournalRecord.State? {
         try drain()
-        var result: Result<JournalRecord.State?, MigrationError> = .success(nil)
-        queue.sync {
-            do throws(MigrationError) {
-                guard let place = latest.last, let record = try journal.record(at: place) else { return }
-                result = .success(JournalRecord.state(record))
-            } catch { result = .failure(error) }
-        }
-        return try result.get()
+        guard let place = latest.last, let record = try journal.record(at: place) else { return nil }
+        return JournalRecord.state(record)
     }
 
     private func rethrow() throws(MigrationError) {

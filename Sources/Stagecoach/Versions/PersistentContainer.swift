@@ -183,7 +183,7 @@ private final class PausedMigration: @unchecked Sendable {
     /// Begins a migration, and returns when it pauses or has failed.
     init(_ run: @escaping (@escaping (MigrationManager) throws -> Void) throws -> Void) {
         nonisolated(unsafe) let run = run
-        let thread = Thread { [self] in
+        let thread = BackgroundThread(stack: 8 << 20) { [self] in
             do {
                 try run { [self] manager in
                     context = manager.destinationContext
@@ -195,8 +195,13 @@ private final class PausedMigration: @unchecked Sendable {
             paused.signal()
             ended.signal()
         }
-        thread.stackSize = 8 << 20
-        thread.start()
+        guard thread != nil else {
+            failure = MigrationError(
+                "thread.refused", .io, "The system makes no thread for the migration that a handler asks for",
+                remedy: "Raise the limit of processes (ulimit -u) and run the command again")
+            ended.signal()
+            return
+        }
         paused.wait()
     }
 

@@ -38,6 +38,8 @@ final class BatchRun: Sendable {
 
     private struct State {
         var next = 0
+        /// The indices of entries for which no process could be started while others were at work.
+        var returned: [Int] = []
         var workers: [pid_t] = []
         var summary = BatchSummary()
         var failure: (any Error)?
@@ -52,6 +54,7 @@ final class BatchRun: Sendable {
     private let configuration: BatchConfiguration
     private let cancellation: CancellationFlag
     private let state = Mutex(State())
+    private let starting = Mutex(())
     /// Receives each store's result when it is known.
     private let tell: @Sendable (BatchResult, BatchSummary) -> Void
 
@@ -87,10 +90,13 @@ final class BatchRun: Sendable {
             let group = DispatchGroup()
             for _ in 0..<min(work.jobs, work.places.count) {
                 group.enter()
-                Thread.detachNewThread {
+                let thread = BackgroundThread {
                     self.serve()
                     group.leave()
                 }
+                guard thread == nil else { continue }
+                group.leave()
+                break
             }
             // Workers do not share this process's cancellation, so it is passed on as the signal that caused it.
             var hasPassedOn = false
@@ -99,6 +105,8 @@ final class BatchRun: Sendable {
                 hasPassedOn = true
                 for worker in state.withLock({ $0.workers }) { kill(worker, SIGTERM) }
             }
+            // What is left where the system made no thread, or fewer processes than were asked for.
+            serve()
         }
         if let failure = state.withLock({ $0.failure }) { throw failure }
         var summary = summary
@@ -110,26 +118,57 @@ final class BatchRun: Sendable {
     private func take() -> Int? {
         guard cancellation.error == nil else { return nil }
         return state.withLock { state in
-            guard state.failure == nil, state.next < places.count else { return nil }
+            guard state.failure == nil else { return nil }
+            if let place = state.returned.popLast() { return place }
+            guard state.next < places.count else { return nil }
             defer { state.next += 1 }
             return places[state.next]
         }
     }
 
-    /// Runs one thread: a worker, and the entries it takes.
+    /// Starts a worker, and notes it before another thread finds out that no process is left for it.
+    ///
+    /// - Returns: nil with `errno` set if the system cannot start a process.
+    private func start() -> BatchWorker? {
+        var worker: BatchWorker?
+        starting.withLock { _ in
+            worker = BatchWorker(arguments: work.commandLine, memory: work.memory)
+            let reason = errno
+            if let worker { state.withLock { $0.workers.append(worker.process) } }
+            errno = reason
+        }
+        return worker
+    }
+
+    /// Gives an entry back for which no process can be started, if others are at work, whose processes can take it.
+    private func leaves(_ place: Int) -> Bool {
+        state.withLock { state in
+            guard !state.workers.isEmpty else { return false }
+            state.returned.append(place)
+            return true
+        }
+    }
+
+    /// Runs a worker, and the entries it takes.
     private func serve() {
         var worker: BatchWorker?
+        var isRefused = false
         func dismiss() -> (text: String, isSignal: Bool) {
             guard let old = worker else { return ("", false) }
             worker = nil
             state.withLock { $0.workers.removeAll { $0 == old.process } }
             return old.end()
         }
-        while let place = take() {
+        while !isRefused, let place = take() {
             attempt(place) { entry, _, wasBegun in
                 if worker == nil {
-                    worker = BatchWorker(arguments: work.commandLine, memory: work.memory)
-                    if let worker { state.withLock { $0.workers.append(worker.process) } }
+                    worker = start()
+                    let reason = errno
+                    if worker == nil, leaves(place) {
+                        isRefused = true
+                        return nil
+                    }
+                    errno = reason
                 }
                 if let result = worker?.migrate(place, wasBegun: wasBegun) {
                     if work.isolates { _ = dismiss() }
@@ -139,7 +178,10 @@ final class BatchRun: Sendable {
                 result.exitCode = MigrationError.Category.internal.rawValue
                 result.error = "batch.worker"
                 if worker == nil {
-                    result.message = "No process could be started for the store: \(String(cString: strerror(errno)))"
+                    result.exitCode = MigrationError.Category.io.rawValue
+                    result.message =
+                        "No process could be started for the store: \(String(cString: strerror(errno))). "
+                        + "Raise the limit of processes (ulimit -u), and run the same command again"
                 } else {
                     let line = worker?.crashLine
                     let end = dismiss()
@@ -153,7 +195,9 @@ final class BatchRun: Sendable {
     }
 
     /// Skips an entry that is done, or migrates it between two lines of the results file.
-    private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest, _ wasBegun: Bool) -> BatchResult) {
+    ///
+    /// - Parameter migrate: migrates the store; nil if another thread does that.
+    private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest, _ wasBegun: Bool) -> BatchResult?) {
         let entry = work.entries[place]
         var begun = BatchResult(status: .started, source: entry.source, destination: entry.destination)
         begun.shard = work.shard.count > 1 ? "\(work.shard.index)/\(work.shard.count)" : nil
@@ -166,7 +210,7 @@ final class BatchRun: Sendable {
             let earlier = log.last(of: entry.destination)
             let wasBegun = stands && earlier?.status == .started && begun.isAlike(earlier)
             if !stands { try log.add(begun) }
-            var result = migrate(entry, request, wasBegun)
+            guard var result = migrate(entry, request, wasBegun) else { return }
             if result.error == "destination.exists", !wasBegun {
                 // Another run, of another share or with another results file, may have migrated it meanwhile.
                 try log.read()

@@ -37,7 +37,13 @@ struct ChildProcess {
         var unmasked = sigset_t()
         sigemptyset(&unmasked)
         posix_spawnattr_setsigmask(&attributes, &unmasked)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        // A program inherits what this one ignores.
+        var ignoredHere = sigset_t()
+        sigemptyset(&ignoredHere)
+        for number in [SIGPIPE, SIGXFSZ] { sigaddset(&ignoredHere, number) }
+        posix_spawnattr_setsigdefault(&attributes, &ignoredHere)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var process: pid_t = 0
         let failure = Self.withWords(words) { words in
             Self.withWords(environment) { posix_spawn(&process, program, &actions, &attributes, words, $0) }

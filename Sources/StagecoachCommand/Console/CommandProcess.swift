@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import SpillStorage
 
 /// The process around a command: signals, streams, exit code.
 package enum CommandProcess {
@@ -7,8 +8,9 @@ package enum CommandProcess {
     ///
     /// - Returns: the exit code.
     package static func run() -> Int32 {
-        // A closed pipe is an error of one write, not the end of a migration.
+        // A closed pipe and a limit of file sizes are errors of one write, not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         var arguments = Array(CommandLine.arguments.dropFirst())
         let workerMemory = BatchWorker.takeMemory(from: &arguments)
         let runsPolicies = workerMemory != nil || PolicyProgram.asksForPolicies(arguments[...])
@@ -18,6 +20,7 @@ package enum CommandProcess {
             output: output, error: DescriptorSink(STDERR_FILENO), environment: ProcessInfo.processInfo.environment,
             isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) },
             workerMemory: workerMemory)
+        if let code = refuseAddressLimit() { return code }
         watchSignals(console)
         CrashLine.install(command: arguments.first, batch: workerMemory == nil ? nil : descriptor)
         if let damaged = firstArgumentWithoutUTF8() {
@@ -27,9 +30,24 @@ package enum CommandProcess {
         let code = Command.run(arguments, console: console)
         // A reader that closes the pipe has seen enough, but on a full disk the result is lost.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
-        console.messages.write(
-            "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
+        let reason = NoRoom(output.failure)?.reason ?? String(cString: strerror(output.failure))
+        console.messages.write("stagecoach: standard output: writing failed: \(reason)\n")
         return MigrationError.Category.io.rawValue
+    }
+
+    /// Prints that the process has too few addresses for any command, before it makes a thread or reads a file.
+    ///
+    /// - Returns: the exit code; nil if there are enough.
+    private static func refuseAddressLimit() -> Int32? {
+        guard AddressSpace.limit != nil else { return nil }
+        ProcessMemory.returnFreedBlocks()
+        do throws(MigrationError) {
+            try AddressSpace.check(growth: 0)
+            return nil
+        } catch {
+            DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
+            return ErrorWording.exitCode(error)
+        }
     }
 
     /// Returns the first argument that is no UTF-8, with replacement characters; nil if all are. No file can be found by such
@@ -51,25 +69,25 @@ package enum CommandProcess {
         return results
     }
 
-    /// Handles SIGINT and SIGTERM in a thread of their own, where any function may be called.
+    /// Handles SIGINT and SIGTERM in a thread of their own, where any function may be called. Where the system makes no thread,
+    /// they end the process at once.
     private static func watchSignals(_ console: Console) {
-        var watched = sigset_t()
-        sigemptyset(&watched)
-        for number in [SIGINT, SIGTERM] {
-            // A signal that the parent ignored (nohup, a background job of a script) stays ignored.
+        // A signal that the parent ignored (nohup, a background job of a script) stays ignored.
+        let numbers = [SIGINT, SIGTERM].filter { number in
             var action = sigaction()
             sigaction(number, nil, &action)
-            if action.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) != 1 {
-                sigaddset(&watched, number)
-            }
+            return action.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) } != 1
         }
+        var watched = sigset_t()
+        sigemptyset(&watched)
+        for number in numbers { sigaddset(&watched, number) }
         // Block them before any other thread starts: threads inherit the mask.
         pthread_sigmask(SIG_BLOCK, &watched, nil)
         let set = watched
         // A worker may be signalled by its batch and by a sender that signals all processes of a job. Both mean one request,
         // and the batch reports its outcome.
         let isWorker = console.workerMemory != nil
-        Thread.detachNewThread {
+        let thread = BackgroundThread {
             var set = set
             var isAsked = false
             while true {
@@ -89,5 +107,16 @@ package enum CommandProcess {
                 }
             }
         }
+        guard thread == nil else { return }
+        for number in numbers { signal(number) { CommandProcess.endAtOnce($0) } }
+        pthread_sigmask(SIG_UNBLOCK, &watched, nil)
+    }
+
+    /// Ends the process in a handler, which may call nothing but functions that are safe in signals.
+    private static func endAtOnce(_ number: Int32) {
+        let line: StaticString =
+            number == SIGINT ? "stagecoach: SIGINT: stopped at once\n" : "stagecoach: SIGTERM: stopped at once\n"
+        _ = write(STDERR_FILENO, line.utf8Start, line.utf8CodeUnitCount)
+        _exit(MigrationError.Category.temporary.rawValue)
     }
 }

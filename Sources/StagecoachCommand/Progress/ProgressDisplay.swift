@@ -5,7 +5,8 @@ import SpillStorage
 import Stagecoach
 import Synchronization
 
-/// Shows a migration's progress on standard error while it runs, from a timer's thread.
+/// Shows a migration's progress on standard error while it runs, from another thread. Where the system makes no thread, only the
+/// beginning and the end are told.
 final class ProgressDisplay: Sendable {
     /// The form in which progress is shown.
     enum Style: Equatable {
@@ -48,7 +49,6 @@ final class ProgressDisplay: Sendable {
     private let style: Style
     private let start = ContinuousClock.now
     private let state = Mutex(State())
-    private let queue = DispatchQueue(label: "progress")
     private let run = UUID().uuidString
     private let events: DescriptorSink?
 
@@ -68,16 +68,11 @@ final class ProgressDisplay: Sendable {
     ) rethrows -> Result {
         guard style != .none else { return try work() }
         let display = ProgressDisplay(counter: counter, console: console, style: style, events: events)
-        let timer = DispatchSource.makeTimerSource(queue: display.queue)
-        let interval: DispatchTimeInterval = style == .lines ? .seconds(10) : .milliseconds(100)
-        timer.schedule(deadline: .now() + interval, repeating: interval)
-        timer.setEventHandler { display.show() }
         if style == .events { display.write(.started) }
-        timer.activate()
+        let looks = RepeatedWork(every: style == .lines ? .seconds(10) : .milliseconds(100)) { display.show() }
         func end(_ event: ProgressEvent.Kind, _ error: (any Error)? = nil) {
-            timer.cancel()
-            // Wait for a running timer handler before the line is removed.
-            display.queue.sync {}
+            // No look is under way when the line is removed.
+            looks.end()
             if style == .events {
                 display.tellResumed()
                 display.write(event, error)

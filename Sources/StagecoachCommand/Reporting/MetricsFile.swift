@@ -1,5 +1,4 @@
 import Diagnostics
-import Dispatch
 import Foundation
 import SpillStorage
 import Stagecoach
@@ -14,7 +13,7 @@ enum MetricsFile {
     ///
     /// - Parameters:
     ///   - path: the file; nil for none.
-    ///   - figures: adds what is known now; called from a timer's thread, too.
+    ///   - figures: adds what is known now; called from another thread, too.
     /// - Throws: `output.exists`, `output.folder` and others (73, 74, 77) before the work if the file cannot be made; the
     ///   errors of the work. Later failures to write it are of no consequence.
     static func during(
@@ -32,15 +31,9 @@ enum MetricsFile {
         }
         try ReportFile.check(path, replacing: OpenMetricsText.mark)
         try write(exitCode: nil)
-        let queue = DispatchQueue(label: "metrics")
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + .seconds(2), repeating: .seconds(2))
-        timer.setEventHandler { try? write(exitCode: nil) }
-        timer.activate()
+        let updates = RepeatedWork(every: .seconds(2)) { try? write(exitCode: nil) }
         func end(_ exitCode: Int32) {
-            timer.cancel()
-            // Wait for a running timer handler.
-            queue.sync {}
+            updates.end()
             try? write(exitCode: exitCode)
         }
         do {

@@ -1,16 +1,16 @@
-import Dispatch
+import Diagnostics
 import SpillStorage
 import Stagecoach
 import Synchronization
 
-/// Samples a run ten times a second, from a timer's thread, for its report.
+/// Samples a run ten times a second, from another thread, for its report. Where the system makes no thread, there are the first
+/// and the last sample.
 ///
 /// Memory: a ``SampleSeries``, and the trace of the run.
 final class RunRecorder: Sendable {
     private let counter: ProgressCounter
     let trace: RunTrace
     private let series = Mutex(SampleSeries())
-    private let queue = DispatchQueue(label: "report")
 
     /// - Parameter counter: the counter of the run, with the trace.
     init(counter: ProgressCounter, trace: RunTrace) {
@@ -24,14 +24,9 @@ final class RunRecorder: Sendable {
     /// Samples during a piece of work, first before and last after it, also if it throws.
     func during<Result>(_ work: () throws -> Result) rethrows -> Result {
         sample()
-        let timer = DispatchSource.makeTimerSource(queue: queue)
-        timer.schedule(deadline: .now() + .milliseconds(20), repeating: .milliseconds(100))
-        timer.setEventHandler { [self] in sample() }
-        timer.activate()
+        let samples = RepeatedWork(after: .milliseconds(20), every: .milliseconds(100)) { [self] in sample() }
         defer {
-            timer.cancel()
-            // Wait for a running timer handler.
-            queue.sync {}
+            samples.end()
             sample()
         }
         return try work()
