@@ -73,7 +73,7 @@ public struct MigrationError: Error, Sendable {
             objectID: String? = nil, property: String? = nil, entityMapping: String? = nil,
             expression: String? = nil, policy: String? = nil
         ) {
-            self.path = path
+            self.path = path.map(OpenFolders.shown)
             self.line = line
             self.column = column
             self.entity = entity

@@ -233,7 +233,8 @@ final class DestinationRun {
 
     /// Puts the files of external data and the store at their final paths.
     private func publish() throws {
-        try publication.place(forStoreAt: area.storePath)
+        try publication.place(
+            forStoreAt: area.storePath, existing: old == nil ? nil : DestinationPath.status(place.path))
         do throws(MigrationError) {
             if let old {
                 try old.replace(by: area.storePath)

@@ -260,7 +260,7 @@ public final class Migration {
                 throw error
             }
         }
-        try ExternalPublication.check(place.path)
+        try ExternalPublication.check(place.path, permissions: FilePermissions(ofSource: sourcePath))
     }
 
     /// Returns the map from this step's source objects to the objects of the chain's source; nil if no step ran before.

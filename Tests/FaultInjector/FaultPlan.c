@@ -190,6 +190,15 @@ bool fault_watches(int directory, const char *path, char absolute[4096]) {
         absolute[length] = '/';
         absolute[length + 1] = 0;
     }
+    // A path through a descriptor is one in the folder that it opened.
+    int through = -1, length = 0;
+    if (sscanf(path, "/proc/self/fd/%d%n", &through, &length) == 1 && (path[length] == '/' || path[length] == 0)) {
+        char link[64];
+        snprintf(link, sizeof link, "/proc/self/fd/%d", through);
+        ssize_t told = syscall(SYS_readlinkat, AT_FDCWD, link, absolute, 2048);
+        absolute[told < 0 ? 0 : told] = 0;
+        path += length;
+    }
     size_t used = strlen(absolute);
     snprintf(absolute + used, 4096 - used, "%s", path);
     for (const char *root = plan.roots; root != NULL && *root != 0;) {

@@ -54,7 +54,9 @@ final class FaultyFileCalls: ForwardingFileCalls {
     func open(_ path: String, flags: Int32, mode: UInt32) -> Int {
         if path.hasSuffix("/lock"), departures.load(ordering: .relaxed) > 0 {
             departures.subtract(1, ordering: .relaxed)
-            _ = system.removeDirectory(String(path.dropLast(5)))
+            let real = realpath(String(path.dropLast(5)), nil)
+            defer { free(real) }
+            if let real { _ = system.removeDirectory(String(cString: real)) }
         }
         return system.open(path, flags: flags, mode: mode)
     }

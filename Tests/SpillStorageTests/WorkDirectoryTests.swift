@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -72,7 +73,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("work")))
     }
 
-    @Test("A lock that the disk does not show is its error, not another run's", arguments: [true, false])
+    @Test("A folder or lock that the disk does not show is its error, not another run's", arguments: [true, false])
     func unknownLock(isOfPath: Bool) throws {
         let folder = try TemporaryFolder()
         let calls = FaultyFileCalls(failedLookup: isOfPath ? .path(EIO) : .file(EIO))
@@ -81,7 +82,7 @@ import Testing
         }
         #expect(error?.code == "spill.io")
         #expect(error?.category == .io)
-        #expect(error?.context.path == folder.file("work/lock"))
+        #expect(error?.context.path == folder.file(isOfPath ? "work/lock" : "work"))
     }
 
     @Test("A killed run's spill files are removed, other files stay")
@@ -105,6 +106,52 @@ import Testing
         let directory = try WorkDirectory(path: folder.path)
         try directory.remove()
         #expect(FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("A folder that gets another name, and a link in its place, keeps its files; errors have the name that it had")
+    func replacedFolder() throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        for name in ["other", "moved"] {
+            try FileManager.default.createDirectory(atPath: folder.file(name), withIntermediateDirectories: false)
+        }
+        try #require(rename(folder.file("work"), folder.file("moved/work")) == 0)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("work"), withDestinationPath: folder.file("other"))
+        let file = try SpillFile(directory: directory, named: "a")
+        try [1, 2, 3].withUnsafeBytes { try file.append($0) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("other")) == [])
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.file("moved/work"))
+        #expect(names.sorted() == ["a-1.spill", "lock"])
+        let error = MigrationError("spill.io", .io, "", context: .init(path: file.path))
+        #expect(error.context.path == folder.file("work/a-1.spill"))
+    }
+
+    @Test("A link, and a file, in the place of the folder are refused")
+    func noFolder() throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("other"), withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link"), withDestinationPath: folder.file("other"))
+        try Data().write(to: URL(fileURLWithPath: folder.file("file")))
+        let link = #expect(throws: MigrationError.self) { _ = try WorkDirectory(path: folder.file("link")) }
+        #expect(link?.code == "folder.foreign" && link?.category == .permission)
+        #expect(link?.message.contains("owner \(geteuid()), mode 0777") == true, "\(link?.message ?? "")")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("other")) == [])
+        let file = #expect(throws: MigrationError.self) { _ = try WorkDirectory(path: folder.file("file")) }
+        #expect(file?.code == "work.create")
+    }
+
+    @Test("A folder of one's own that others could write in is theirs no more")
+    func writableFolder() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("work")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try #require(chmod(path, 0o1777) == 0)
+        let directory = try WorkDirectory(path: path)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mode & 0o7777 == 0o700)
+        try directory.remove()
     }
 
     @Test("A missing parent cannot be created in")

@@ -1,5 +1,6 @@
 import Diagnostics
 import Glibc
+import SpillStorage
 
 /// The folder of a store's external binary values, `.NAME_SUPPORT/_EXTERNAL_DATA` beside the store, for reading.
 ///
@@ -35,6 +36,19 @@ package struct ExternalFolder: Sendable {
         return true
     }
 
+    /// Opens the folder, if it exists, and makes sure that nobody but the owner of a store can put files into it. Whoever may
+    /// write the store may write in the folder; permissions beyond that are taken away if the folder is this user's.
+    ///
+    /// - Parameters:
+    ///   - owner: the owner of the store; nil for this user.
+    ///   - mode: the permissions of the store.
+    /// - Throws: `folder.foreign` (77) if the folder is another user's, or others may write in it; the errors of ``exists()``.
+    package func opened(owner: uid_t?, mode: mode_t) throws(MigrationError) -> OpenExternalFolder? {
+        guard try exists() else { return nil }
+        let outer = try OpenExternalFolder(support, at: support, owner: owner, mode: mode)
+        return try OpenExternalFolder(outer.inside + "/_EXTERNAL_DATA", at: path, owner: owner, mode: mode)
+    }
+
     /// Returns the path of a file.
     package func path(of reference: ExternalReference) -> String { "\(path)/\(reference.name)" }
 
@@ -62,5 +76,47 @@ package struct ExternalFolder: Sendable {
     package func file(_ reference: ExternalReference) throws(MigrationError) -> ExternalFile? {
         guard try holds(reference), try exists() else { return nil }
         return try ExternalFile(path: path(of: reference))
+    }
+}
+
+/// A folder of external binary values that is open for files to be put into it.
+package final class OpenExternalFolder {
+    /// The path for its files, which leads to this folder even if another one takes its name.
+    package let inside: String
+    private let descriptor: Int32
+
+    /// - Parameters:
+    ///   - name: the path by which it is opened.
+    ///   - path: the path by which people know it.
+    fileprivate init(_ name: String, at path: String, owner: uid_t?, mode: mode_t) throws(MigrationError) {
+        let opened = SystemCall.uninterrupted { open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        let reason = errno
+        guard opened >= 0 else {
+            let status = (try? FileBytes.status(name, followsLinks: false)) ?? nil
+            if let status, status.st_uid != geteuid() { throw Self.foreign(path, status, OwnFolder.anothers) }
+            throw .writing("Opening the folder", path: path, otherwise: "external.io", number: reason)
+        }
+        descriptor = opened
+        inside = OpenFolders.note(opened, as: path)
+        var status = stat()
+        guard fstat(opened, &status) == 0 else {
+            throw .writing("Opening the folder", path: path, otherwise: "external.io")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == owner else {
+            throw Self.foreign(path, status, OwnFolder.anothers)
+        }
+        let beyond = status.st_mode & OwnFolder.writableByOthers & ~mode
+        guard beyond == 0 || fchmod(opened, status.st_mode & 0o7777 & ~beyond) == 0 else {
+            throw Self.foreign(path, status, OwnFolder.writable)
+        }
+    }
+
+    deinit {
+        OpenFolders.forget(descriptor)
+        close(descriptor)
+    }
+
+    private static func foreign(_ path: String, _ status: stat, _ what: String) -> MigrationError {
+        OwnFolder.foreign(path, status, what, "make the destination in a folder that only you can write in")
     }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import Diagnostics
 import Glibc
 import Synchronization
 
@@ -25,7 +26,14 @@ enum DelegatingVFS {
             DelegatingVFS.standard.flatMap { $0.pointee.xAccess?($0, name, flags, result) } ?? SQLITE_IOERR
         }
         vfs.xFullPathname = { _, name, count, result in
-            DelegatingVFS.standard.flatMap { $0.pointee.xFullPathname?($0, name, count, result) } ?? SQLITE_CANTOPEN
+            // The default VFS would follow the link to the folder's name, and open the file by that.
+            if let name, let result, String(cString: name).hasPrefix(OpenFolders.prefix) {
+                guard strlen(name) < count else { return SQLITE_CANTOPEN }
+                strcpy(result, name)
+                return SQLITE_OK
+            }
+            return DelegatingVFS.standard.flatMap { $0.pointee.xFullPathname?($0, name, count, result) }
+                ?? SQLITE_CANTOPEN
         }
         // No extension is ever loaded.
         vfs.xDlOpen = { _, _ in nil }

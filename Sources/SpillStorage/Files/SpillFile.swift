@@ -24,7 +24,7 @@ package final class SpillFile {
 
     init(directory: WorkDirectory, named name: String) throws(MigrationError) {
         path = directory.file(named: name)
-        self.name = String(path.dropFirst(directory.path.utf8.count + 1))
+        self.name = String(path.dropFirst(directory.inside.utf8.count + 1))
         self.directory = directory
         let result = directory.calls.openUninterrupted(
             path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
@@ -42,7 +42,7 @@ package final class SpillFile {
         savedSize = size
         isSaved = true
         self.directory = directory
-        path = directory.path + "/" + name
+        path = directory.inside + "/" + name
         guard !name.contains("/"), name.hasSuffix(".spill") else { throw StateReader.damaged("a file's name") }
         let result = directory.calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }

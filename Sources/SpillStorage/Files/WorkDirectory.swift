@@ -13,7 +13,10 @@ import Synchronization
 /// Memory: a path and four counters; the names of files that were released lately.
 package final class WorkDirectory: Sendable {
     /// The folder's path.
-    package let path: String
+    package var path: String { folder.path }
+    /// The path for the files in it, which leads to this folder even if another one takes its name.
+    package var inside: String { folder.inside }
+    private let folder: OwnFolder
     package let calls: any FileCalls
     private let lockDescriptor: Atomic<Int32>
     private let ownsFolder: Bool
@@ -29,17 +32,20 @@ package final class WorkDirectory: Sendable {
 
     /// Creates the folder (mode 0700) if it is missing, locks it, and removes a killed run's spill files.
     ///
-    /// - Parameter keepsFiles: true to keep a killed run's spill files until ``removeUnclaimed()`` or ``removeSpillFiles()``.
+    /// - Parameters:
+    ///   - keepsFiles: true to keep a killed run's spill files until ``removeUnclaimed()`` or ``removeSpillFiles()``.
+    ///   - elsewhere: as in ``OwnFolder``.
     /// - Throws: `destination.busy` (75) if another run holds the lock; `work.create` (73) or `spill.permission` (77) if the
-    ///   folder or its lock cannot be made; `spill.io` (74).
+    ///   folder or its lock cannot be made; `folder.foreign` (77) if another user could change what is in it; `spill.io` (74).
     package init(
-        path: String, calls: any FileCalls = SystemFileCalls(), keepsFiles: Bool = false
+        path: String, calls: any FileCalls = SystemFileCalls(), keepsFiles: Bool = false,
+        elsewhere: String = "name another folder with --work-dir"
     ) throws(MigrationError) {
-        let (descriptor, isOwn) = try Self.takeFolder(path, calls: calls)
-        self.path = path
+        let taken = try Self.takeFolder(path, calls: calls, elsewhere)
+        folder = taken.folder
         self.calls = calls
-        lockDescriptor = Atomic(descriptor)
-        ownsFolder = isOwn
+        lockDescriptor = Atomic(taken.lock)
+        ownsFolder = taken.isOwn
         if keepsFiles {
             let left = spillFiles
             saved.withLock { $0.left = left }
@@ -62,7 +68,7 @@ package final class WorkDirectory: Sendable {
     /// Returns a path for a new spill file, unique in this run: `<folder>/<name>-<number>.spill`.
     package func file(named name: String) -> String {
         let number = names.add(1, ordering: .relaxed).newValue
-        return "\(path)/\(name)-\(number).spill"
+        return "\(inside)/\(name)-\(number).spill"
     }
 
     /// Deletes the spill files and the lock. Deletes the folder too, if this run or a killed one made it and it is empty.
@@ -73,7 +79,7 @@ package final class WorkDirectory: Sendable {
         if !keepsFiles { try removeSpillFiles() }
         let descriptor = lockDescriptor.exchange(-1, ordering: .relaxed)
         guard descriptor >= 0 else { return }
-        let unlinked = calls.unlink(path + "/lock")
+        let unlinked = calls.unlink(inside + "/lock")
         _ = calls.close(descriptor)
         guard unlinked == 0 || unlinked == -Int(ENOENT) else {
             throw SpillFailure.system("remove", path + "/lock", number: -unlinked)
@@ -101,12 +107,12 @@ package final class WorkDirectory: Sendable {
 
     /// The names of the spill files, and of the journals of those that SQLite writes.
     private var spillFiles: [String] {
-        (calls.names(in: path) ?? []).filter { $0.hasSuffix(".spill") || $0.hasSuffix(".spill-journal") }
+        (calls.names(in: inside) ?? []).filter { $0.hasSuffix(".spill") || $0.hasSuffix(".spill-journal") }
     }
 
     private func remove(_ names: [String]) throws(MigrationError) {
         for name in names {
-            let result = calls.unlink(path + "/" + name)
+            let result = calls.unlink(inside + "/" + name)
             guard result == 0 || result == -Int(ENOENT) else {
                 throw SpillFailure.system("remove", path + "/" + name, number: -result)
             }
@@ -166,18 +172,18 @@ package final class WorkDirectory: Sendable {
             saved.released = []
             return taken
         }
-        let (path, calls) = (path, calls)
+        let (folder, calls) = (folder, calls)
         return (
             { () throws(MigrationError) in
-                for name in names.sorted() { try Self.synchronize(path + "/" + name, calls, O_RDWR) }
-                if !names.isEmpty { try Self.synchronize(path, calls, O_RDONLY | O_DIRECTORY) }
+                for name in names.sorted() { try Self.synchronize(folder.inside + "/" + name, calls, O_RDWR) }
+                if !names.isEmpty { try Self.synchronize(folder.inside, calls, O_RDONLY | O_DIRECTORY) }
             },
             {
                 for release in due {
                     switch release {
-                    case .file(let name): _ = calls.unlink(path + "/" + name)
+                    case .file(let name): _ = calls.unlink(folder.inside + "/" + name)
                     case .bytes(let name, let offset, let count):
-                        let opened = calls.open(path + "/" + name, flags: O_RDWR | O_CLOEXEC, mode: 0)
+                        let opened = calls.open(folder.inside + "/" + name, flags: O_RDWR | O_CLOEXEC, mode: 0)
                         guard opened >= 0 else { continue }
                         _ = calls.discard(Int32(truncatingIfNeeded: opened), at: offset, count: count)
                         _ = calls.close(Int32(truncatingIfNeeded: opened))
@@ -206,17 +212,18 @@ package final class WorkDirectory: Sendable {
 
     /// Creates the folder if it is missing, and locks it.
     ///
-    /// - Returns: the lock's descriptor, and whether this run or a killed one made the folder.
+    /// - Returns: the folder, the lock's descriptor, and whether this run or a killed one made the folder.
     private static func takeFolder(
-        _ path: String, calls: any FileCalls
-    ) throws(MigrationError) -> (descriptor: Int32, isOwn: Bool) {
+        _ path: String, calls: any FileCalls, _ elsewhere: String
+    ) throws(MigrationError) -> (folder: OwnFolder, lock: Int32, isOwn: Bool) {
         // A run that ends removes the folder, even one that this run has just made and not locked yet. So try again.
         for _ in 0..<attempts {
             let made = calls.makeDirectory(path, mode: 0o700)
             guard made == 0 || made == -Int(EEXIST) else { throw cannotCreate(path, number: -made) }
             do throws(MigrationError) {
-                let hadLock = try exists(path + "/lock", calls)
-                if let lock = try takeLock(path, calls: calls) { return (lock, made == 0 || hadLock) }
+                guard let folder = try OwnFolder(path, calls: calls, elsewhere: elsewhere) else { continue }
+                let hadLock = try exists(folder.inside + "/lock", calls)
+                if let lock = try takeLock(in: folder, calls: calls) { return (folder, lock, made == 0 || hadLock) }
             } catch {
                 if made == 0 { _ = calls.removeDirectory(path) }
                 throw error
@@ -228,12 +235,12 @@ package final class WorkDirectory: Sendable {
     /// Locks the file at a path.
     ///
     /// - Returns: nil if the folder is gone.
-    private static func takeLock(_ path: String, calls: any FileCalls) throws(MigrationError) -> Int32? {
-        let lockPath = path + "/lock"
+    private static func takeLock(in folder: OwnFolder, calls: any FileCalls) throws(MigrationError) -> Int32? {
+        let (path, lockPath) = (folder.path, folder.inside + "/lock")
         // A run that ends unlinks its lock file. A process that had opened it before would then lock a file without a name. So
         // look the name up again after locking, a few times at most.
         for _ in 0..<attempts {
-            let opened = calls.open(lockPath, flags: O_RDWR | O_CREAT | O_CLOEXEC, mode: 0o600)
+            let opened = calls.open(lockPath, flags: O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
             if opened == -Int(EINTR) { continue }
             if opened == -Int(ENOENT) { return nil }
             guard opened >= 0 else { throw cannotCreate(path, number: -opened) }
@@ -265,7 +272,7 @@ package final class WorkDirectory: Sendable {
         }
     }
 
-    private static func cannotCreate(_ path: String, number: Int) -> MigrationError {
+    static func cannotCreate(_ path: String, number: Int) -> MigrationError {
         let system = SpillFailure.system("create", path, number: number)
         guard system.category == .io, system.code != "spill.full" else { return system }
         return MigrationError(

@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import Glibc
+import SpillStorage
 
 /// A folder for the work files of one check, locked during the check. A later check removes the folders of killed checks.
 ///
@@ -40,7 +41,15 @@ final class CheckFolder {
 
     /// Removes the folder and its contents.
     func remove() {
-        try? FileManager.default.removeItem(atPath: path)
+        Self.remove(path, descriptor)
+    }
+
+    /// Removes a locked folder with its content, and closes it.
+    private static func remove(_ path: String, _ descriptor: Int32) {
+        let inside = OpenFolders.note(descriptor, as: path)
+        for name in (try? FileBytes.names(in: inside)) ?? [] { FileSystem.removeTree("\(inside)/\(name)") }
+        rmdir(path)
+        OpenFolders.forget(descriptor)
         close(descriptor)
     }
 
@@ -50,8 +59,7 @@ final class CheckFolder {
     static func removeAbandoned(in place: String) {
         for name in ((try? FileBytes.names(in: place)) ?? []) where name.hasPrefix(prefix) {
             guard let descriptor = lock("\(place)/\(name)") else { continue }
-            try? FileManager.default.removeItem(atPath: "\(place)/\(name)")
-            close(descriptor)
+            remove("\(place)/\(name)", descriptor)
         }
     }
 

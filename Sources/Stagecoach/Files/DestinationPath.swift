@@ -15,15 +15,22 @@ struct DestinationPath {
     /// The path of the work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
     /// The path of the journal of a run to the destination.
-    var journalPath: String { "\(workDirectory)/run.journal" }
+    var journalPath: String { "\(workDirectory)/\(Self.journal)" }
     /// The path of the second copy of the publication record. Without the copy, a damaged journal would let an append that
     /// was already published be appended again.
-    var publicationPath: String { "\(workDirectory)/run.publication" }
+    var publicationPath: String { "\(workDirectory)/\(Self.publication)" }
     /// The path to which the journal is moved once the store is published and the run is about to end. It lies beside the
     /// work directory, which is removed first. Without the journal the same command would append once more.
     var lastJournalPath: String { "\(workDirectory)-done" }
     /// The path of the private store in the work directory.
-    var privateStorePath: String { "\(workDirectory)/store.sqlite" }
+    var privateStorePath: String { "\(workDirectory)/\(Self.privateStore)" }
+
+    /// The names of these files in the work directory.
+    static let journal = "run.journal"
+    static let publication = "run.publication"
+    static let privateStore = "store.sqlite"
+    /// What to do where the work directory cannot be used.
+    static let elsewhere = "make the destination in a folder that only you can write in"
 
     /// Returns the place of a destination, and whether a store there is added to.
     ///

@@ -10,24 +10,24 @@ final class WorkArea {
     /// The directory of spill files, association tables and SQLite's temporary files.
     let spills: WorkDirectory
     /// The path of the private store, in the destination's file system.
-    var storePath: String { place.privateStorePath }
+    var storePath: String { beside.inside + "/" + DestinationPath.privateStore }
     /// The path of the copy of the private store from before a mapping model's rows, if the load may have to return to it.
     var checkpointPath: String { storePath + "-before" }
     /// The folder of external binary data files that are to be published, in the destination's file system.
-    var externalPath: String { "\(path)/external" }
+    var externalPath: String { "\(beside.inside)/external" }
     /// The path of the journal of changes in the destination's folder of external data.
-    var journalPath: String { "\(path)/external.journal" }
+    var journalPath: String { "\(beside.inside)/external.journal" }
     /// The path of the ledger of rejected objects, kept for a resumed run.
-    var ledgerPath: String { "\(path)/rejects.sqlite" }
+    var ledgerPath: String { "\(beside.inside)/rejects.sqlite" }
     /// The path of the list of external binary data files to which the store referred before it was appended to.
-    var previousFilesPath: String { "\(path)/external.sqlite" }
+    var previousFilesPath: String { "\(beside.inside)/external.sqlite" }
     /// The path of the run's journal.
-    var runJournalPath: String { place.journalPath }
+    var runJournalPath: String { beside.inside + "/" + DestinationPath.journal }
     /// The path of the second copy of the publication record.
-    var publicationPath: String { place.publicationPath }
+    var publicationPath: String { beside.inside + "/" + DestinationPath.publication }
     /// The path to which the journal is moved once the store is published and the run is about to end.
     var lastJournalPath: String { place.lastJournalPath }
-    /// The work directory beside the destination.
+    /// The work directory beside the destination, as people know it. Its files are reached by the paths above.
     var path: String { beside.path }
     /// The VFS that keeps SQLite's temporary files in the work directory.
     let vfsName: String
@@ -39,11 +39,13 @@ final class WorkArea {
     /// there.
     ///
     /// - Parameter folder: the folder for spills; nil: beside the destination.
-    /// - Throws: `destination.busy` (75) if another run holds it, `work.cannotCreate` (73).
+    /// - Throws: `destination.busy` (75) if another run holds it, `folder.foreign` (77) if another user could change what is in it,
+    ///   `work.create` (73).
     init(beside place: DestinationPath, spills folder: String?) throws {
         self.place = place
         let calls = RunConditions.current.fileCalls
-        beside = try WorkDirectory(path: place.workDirectory, calls: calls, keepsFiles: true)
+        beside = try WorkDirectory(
+            path: place.workDirectory, calls: calls, keepsFiles: true, elsewhere: DestinationPath.elsewhere)
         do {
             let path = place.spillDirectory(in: folder)
             spills =
@@ -52,22 +54,22 @@ final class WorkArea {
             try? beside.remove(keepsFiles: true)
             throw error
         }
-        vfs = WorkVFS(temporaryDirectory: spills.path)
+        vfs = WorkVFS(temporaryDirectory: spills.inside)
         vfsName = vfs.name
     }
 
     /// Returns the path of the reject file's lines after a number of mapping models. Two paths alternate, so that the lines of
     /// the state before stay while the next ones are written.
-    func rejectLinesPath(after models: Int) -> String { "\(beside.path)/rejects-\(models % 2).jsonl" }
+    func rejectLinesPath(after models: Int) -> String { "\(beside.inside)/rejects-\(models % 2).jsonl" }
 
     /// Removes the private store and the run's other files, with their copies, journals and checksums, so that the run starts
     /// anew.
     func removeFiles() {
         let own = [storePath, ledgerPath, previousFilesPath, rejectLinesPath(after: 0), rejectLinesPath(after: 1)]
-            .map { $0.dropFirst(path.utf8.count + 1) }
-        for name in SystemFileCalls().names(in: path) ?? []
+            .map { $0.dropFirst(beside.inside.utf8.count + 1) }
+        for name in SystemFileCalls().names(in: beside.inside) ?? []
         where own.contains(where: { name == $0 || name.hasPrefix("\($0)-") }) {
-            unlink("\(path)/\(name)")
+            unlink("\(beside.inside)/\(name)")
         }
         FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()

@@ -49,7 +49,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             directory: modelRun.inputs.work, name: "deleted", width: 3, indexWords: 2,
             memory: RecordMemory(bytes: modelRun.inputs.budget.links / 32))
         properties = ObjectProperties(schema: schema, stores: links)
-        transients = TransientValues(folder: modelRun.inputs.work.path, cacheBytes: modelRun.inputs.budget.sourceCache)
+        transients = TransientValues(
+            folder: modelRun.inputs.work.inside, cacheBytes: modelRun.inputs.budget.sourceCache)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 2)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
         isAbstract = schema.model.entities.map(\.isAbstract)

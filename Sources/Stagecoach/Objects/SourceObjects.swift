@@ -37,7 +37,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         self.modelRun = modelRun
         schema = modelRun.inputs.layout.schema
         properties = ObjectProperties(schema: schema, stores: nil)
-        transients = TransientValues(folder: modelRun.inputs.work.path, cacheBytes: 64 << 10)
+        transients = TransientValues(folder: modelRun.inputs.work.inside, cacheBytes: 64 << 10)
         indexes = EqualityIndexes(directory: modelRun.inputs.work, memory: modelRun.inputs.budget.sorts / 4)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         relations = WindowRelations(run: modelRun.run)

@@ -105,15 +105,20 @@ struct InterruptedRun {
     /// Reads the interrupted run to a destination. Returns nil if there is none. If the journal lacks the publication
     /// record or cannot be read, the record's copy tells which result files had their names already.
     ///
-    /// - Parameter most: the maximum number of states to read.
-    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
+    /// - Parameters:
+    ///   - area: the work area of the destination; nil if it is not taken yet.
+    ///   - most: the maximum number of states to read.
+    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77); `folder.foreign` (77) if the work directory
+    ///   is not the user's own.
     static func read(
-        beside place: DestinationPath, last most: Int = statesRead.first
+        beside place: DestinationPath, in area: WorkArea? = nil, last most: Int = statesRead.first
     ) throws(MigrationError) -> InterruptedRun? {
-        let run = try read(place.journalPath, last: most)
+        if area == nil { _ = try OwnFolder(place.workDirectory, elsewhere: DestinationPath.elsewhere) }
+        let run = try read(area?.runJournalPath ?? place.journalPath, last: most)
         if let run, try run.isPublished() { return run }
-        var copy = try read(place.publicationPath)
-        for found in [copy, try read(place.lastJournalPath)] {
+        var copy = try read(area?.publicationPath ?? place.publicationPath)
+        let last = OwnFolder.isOwnFile(place.lastJournalPath) ? try read(place.lastJournalPath) : nil
+        for found in [copy, last] {
             if let found, try found.isPublished() { return found }
         }
         guard var run else {

@@ -24,7 +24,7 @@ struct InterruptedWork {
         states: Int = InterruptedRun.statesRead.first
     ) throws(MigrationError) {
         do throws(MigrationError) {
-            let found = try InterruptedRun.read(beside: place, last: states)
+            let found = try InterruptedRun.read(beside: place, in: area, last: states)
             let isPublished = try found?.isPublished() ?? false
             run = restarts ? nil : found
             if restarts, !isPublished { try found?.withdrawResults() }

@@ -23,8 +23,14 @@ final class ExternalPublication {
         journal = ExternalJournal(path: area.journalPath, folder: files.destination)
     }
 
-    /// Refuses a destination whose folder for external data cannot be used. Throws `external.folder` (65).
-    static func check(_ path: String) throws(MigrationError) { _ = try ExternalFolder(store: path).exists() }
+    /// Refuses a destination whose folder for external data cannot be used.
+    ///
+    /// - Parameter permissions: the permissions of a fresh store.
+    /// - Throws: `external.folder` (65); `folder.foreign` (77) if another user could change what is in it.
+    static func check(_ path: String, permissions: FilePermissions) throws(MigrationError) {
+        let store = try DestinationPath.status(path)
+        _ = try ExternalFolder(store: path).opened(owner: store?.st_uid, mode: store?.st_mode ?? permissions.file)
+    }
 
     /// Records the files to which a store refers that will be appended to.
     ///
@@ -61,14 +67,26 @@ final class ExternalPublication {
 
     /// Puts the files to which the finished store refers into the destination's folder.
     ///
-    /// - Parameter path: the finished private store.
-    /// - Throws: `external.write`, `store.full` (74), `destination.permission` (77). The files are then removed again.
-    func place(forStoreAt path: String) throws(MigrationError) {
+    /// - Parameters:
+    ///   - path: the finished private store.
+    ///   - existing: the status of the store that is appended to; nil for a fresh destination.
+    /// - Throws: `external.write`, `store.full` (74), `destination.permission`, `folder.foreign` (77). The files are then removed
+    ///   again.
+    func place(forStoreAt path: String, existing: stat?) throws(MigrationError) {
         guard files.isUsed else { return }
         do throws(MigrationError) {
             guard try writeJournal(path) > 0 else { return }
             try makeFolders()
-            let folder = files.destination.path
+            guard
+                let opened = try files.destination.opened(
+                    owner: existing?.st_uid, mode: existing?.st_mode ?? files.permissions.file)
+            else {
+                throw MigrationError.writing(
+                    "Opening the folder", path: files.destination.path, otherwise: "external.write", number: ENOENT)
+            }
+            // The path is good only as long as the folder is open.
+            defer { withExtendedLifetime(opened) {} }
+            let folder = opened.inside
             try journal.forEach(.placed) { reference throws(MigrationError) in
                 guard let staged = try files.stagedPath(reference) else { return }
                 let target = "\(folder)/\(reference.name)"

@@ -59,7 +59,7 @@ final class VerificationStorage {
     /// Returns the tables for the links of a pair, which have as much memory for a sort as for their pages.
     func linkTables() throws(MigrationError) -> LinkTables {
         if let tables { return tables }
-        let made = try LinkTables(in: directory.path, cacheBytes: memory / 3)
+        let made = try LinkTables(in: directory.inside, cacheBytes: memory / 3)
         tables = made
         return made
     }

@@ -106,8 +106,8 @@ final class ChainJournal {
     ///
     /// - Throws: `journal.io`, `destination.io` (74).
     static func isOver(to place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
-        let paths = ChainStores.journalPaths(beside: place, asked: options.workDirectory)
-        for path in [paths.usual, paths.last] {
+        let paths = try ChainStores.journals(beside: place, asked: options.workDirectory)
+        for path in [paths.usual, paths.last].compactMap(\.self) {
             if try read(path)?.runs.last?.destination?.isPlaced() ?? false { return true }
         }
         return false
@@ -117,7 +117,7 @@ final class ChainJournal {
     ///
     /// - Throws: `journal.io` (74).
     static func isResumable(beside place: DestinationPath, _ options: MigrationOptions) throws(MigrationError) -> Bool {
-        try read(ChainStores.journalPaths(beside: place, asked: options.workDirectory).usual) != nil
+        try read(ChainStores.journals(beside: place, asked: options.workDirectory).usual) != nil
     }
 
     /// Returns the path of the second copy.

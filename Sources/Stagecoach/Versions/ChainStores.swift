@@ -22,8 +22,23 @@ final class ChainStores {
         "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
     }
 
-    /// Returns the paths at which the journal of a chain may be: the usual one, and the one of a chain that is about to end.
-    static func journalPaths(beside place: DestinationPath, asked: String?) -> (usual: String, last: String) {
+    /// Returns the paths at which the journal of a chain may be read: the usual one, and the one of a chain that is about to end,
+    /// if that file is the user's own.
+    ///
+    /// - Throws: `folder.foreign` (77) if the folder is not the user's own.
+    static func journals(beside place: DestinationPath, asked: String?) throws(MigrationError) -> (
+        usual: String, last: String?
+    ) {
+        _ = try OwnFolder(folder(beside: place, asked: asked), elsewhere: elsewhere(asked))
+        let paths = journalPaths(beside: place, asked: asked)
+        return (paths.usual, OwnFolder.isOwnFile(paths.last) ? paths.last : nil)
+    }
+
+    private static func elsewhere(_ asked: String?) -> String {
+        asked == nil ? DestinationPath.elsewhere : "name another folder with --work-dir"
+    }
+
+    private static func journalPaths(beside place: DestinationPath, asked: String?) -> (usual: String, last: String) {
         let folder = folder(beside: place, asked: asked)
         return ("\(folder)/chain.journal", "\(folder)-done")
     }
@@ -33,9 +48,10 @@ final class ChainStores {
     /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73), `destination.io` (74).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
         (journalPath, lastJournalPath) = Self.journalPaths(beside: place, asked: asked)
-        folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
+        folder = try WorkDirectory(
+            path: Self.folder(beside: place, asked: asked), elsewhere: Self.elsewhere(asked))
         if try DestinationPath.status(journalPath) == nil {
-            rename(lastJournalPath, journalPath)
+            if OwnFolder.isOwnFile(lastJournalPath) { rename(lastJournalPath, journalPath) }
         } else {
             unlink(lastJournalPath)
         }

@@ -46,7 +46,7 @@ enum ReportFile {
         if hasName {
             unlink(part)
             descriptor = SystemCall.uninterrupted {
-                open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.file)
+                open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions.file)
             }
         }
         guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }
