@@ -13,7 +13,7 @@ enum ReferenceAction {
     case set(ReferenceChange)
     /// The default method relates an object of a mapping.
     case relate(ReferenceObject, Int)
-    /// A mapping without policy sets its links of some pairs in its turn.
+    /// A mapping without policy sets its links of some pairs when stage 2 reaches it.
     case relateAll(Int, Set<PropertyReference>)
     case delete(ReferenceObject)
 }

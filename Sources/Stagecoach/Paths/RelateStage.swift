@@ -4,8 +4,8 @@ import ManagedModel
 import SpillStorage
 
 /// Stages 2 and 3 on the policy path: first the links of mappings without a policy, then each policy for each of its objects;
-/// then each policy's validation and end. In pairs whose links a policy has set itself, mappings without a policy set theirs in
-/// their turn, as if their policy called the default method.
+/// then each policy's validation and end. In pairs whose links a policy has set itself, mappings without a policy set theirs
+/// when the stage reaches them, as if their policy called the default method.
 struct RelateStage: ModelStage {
     let stage: StageInputs
     let policies: Policies

@@ -43,7 +43,7 @@ final class PolicyLinkSetter {
     }
 
     /// Begins stage 2: makes the links that mapping models declare, as far as they are not deferred and no policy has set links
-    /// of the pair. Those come with the turn of each mapping.
+    /// of the pair. Those are made when the stage reaches each mapping.
     ///
     /// - Parameter numbers: the numbers of the stores whose links are deferred.
     func beginLinks(deferring numbers: Set<Int>) throws {

@@ -165,7 +165,7 @@ struct PolicyObjectTests {
             #expect(persons[0].value(forKey: "badge") == nil)
             #expect(persons[1].value(forKey: "badge") as? ManagedObject === badge)
         }
-        // After the last mapping that sets them: each sets its own in its turn.
+        // After the last mapping that sets them: each sets its own when the stage reaches it.
         var last = Steps()
         last.endRelating = { _, manager in
             let persons = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: nil)
