@@ -108,12 +108,12 @@ struct CommandValueTests {
             let refused = try inputs.run(command, ["--mapping", "hint.json", "--on-loss", "refuse"])
             #expect(refused.code == 65 && (refused.output + refused.messages).contains(line), "\(refused)")
             #expect(!FileManager.default.fileExists(atPath: inputs.folder.file("new.sqlite")))
-            let page = ["--report", "page.html", "--report", "table.csv"]
+            let page = ["--report", "\(command[0]).html", "--report", "table.csv"]
             let more = command[0] == "plan" ? [] : command[0] == "check" ? page : Array(page.prefix(2))
             let done = try inputs.run(command, ["--mapping", "hint.json"] + more)
             #expect(done.code == 0 && done.output.contains(line), "\(done)")
             if command[0] != "plan" {
-                let text = try String(contentsOfFile: inputs.folder.file("page.html"), encoding: .utf8)
+                let text = try String(contentsOfFile: inputs.folder.file("\(command[0]).html"), encoding: .utf8)
                 #expect(text.contains("Product/p1: 12.75") && text.contains("<div class=\"verdict warn\">"))
             }
             if command[0] == "check" {

@@ -89,9 +89,9 @@ final class PolicyLoad: ModelStage, LoadSource {
             guard !out.isEmpty else { return }
             try modelRun.services.checkCancelled()
             let last = out.key(out.count - 1)
+            highest = max(highest, last)
             try modelRun.validation.rejected?.filter(&out, table: table)
             let count = out.count
-            if count > 0 { highest = max(highest, out.key(count - 1)) }
             try finish.write(&out)
             modelRun.services.progress.advance(rows: count)
             try checkpoints?.tick(writer) {
@@ -103,16 +103,9 @@ final class PolicyLoad: ModelStage, LoadSource {
 
     func end(_ table: PlannedTable, loaded: Int64) -> Int64 {
         patches = []
-        let rows = runtime.objects.rows[table.table]
         // The key of a deleted object is not given again.
-        let given = rows.nextKey - 1
-        guard table.keys == .kept else { return given }
-        guard modelRun.validation.rejected != nil, rows.nextKey == rows.firstKey else { return max(loaded, given) }
-        // A kept key of a rejected object counts no more than that of a filtered one.
-        let source = table.mappings.first.flatMap { mappings[$0].sourceTable }
-        return max(
-            loaded, modelRun.keysBefore.highestKeys[table.table],
-            source.map { modelRun.inputs.layout.tables[$0].maximumKey } ?? 0)
+        let given = runtime.objects.rows[table.table].nextKey - 1
+        return table.keys == .kept ? max(loaded, given) : given
     }
 
     /// Shows a table's rows in ascending order of their keys, batch by batch. Starts after the last row that a killed run

@@ -197,8 +197,7 @@ struct TableLoad: ModelStage {
                 compiled, of: source, first..<row, into: &destination, open: open, counts: &counts, whenFull: flush)
             first = row + 1
             compiled.made += 1
-            // A number that was given is not given again. A kept key counts no more than that of a filtered object.
-            if table.keys != .kept { compiled.highest = max(compiled.highest, key) }
+            compiled.highest = max(compiled.highest, key)
             modelRun.validation.rejected?.skippedRows += 1
         }
         try makeAll(

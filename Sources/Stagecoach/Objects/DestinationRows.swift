@@ -39,8 +39,6 @@ final class DestinationRows {
     @exclusivity(unchecked) var allRuns: [Run] = []
     /// The prepared rows that were taken but not stored yet. They are the last rows of the last run.
     @exclusivity(unchecked) private var prepared: PreparedRows?
-    /// The key of the first inserted object.
-    let firstKey: Int64
     /// The key of the next inserted object.
     @exclusivity(unchecked) private(set) var nextKey: Int64
     @exclusivity(unchecked) private var scratch: RowBatch
@@ -64,7 +62,6 @@ final class DestinationRows {
         self.modelRun = modelRun
         self.memory = memory
         columns = modelRun.inputs.destinationSchema.tables[table].columns.count
-        self.firstKey = firstKey
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         present = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)

@@ -64,8 +64,7 @@ struct ExpectedObjects {
                     }
                     guard plan.obstacles[table] == nil else { return }
                     given[table] += 1
-                    // A number that was given is not given again; a kept key of a rejected object does not count.
-                    if !kept[table] { highest += 1 } else if !isRejected { highest = max(highest, key) }
+                    highest = kept[table] ? max(highest, key) : highest + 1
                     guard !isRejected else {
                         count.rejected += 1
                         return

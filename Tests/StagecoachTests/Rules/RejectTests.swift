@@ -1,4 +1,3 @@
-import CSQLite
 import CoreDataStore
 import Diagnostics
 import Foundation
@@ -154,38 +153,6 @@ struct RejectTests {
         #expect(report.rejects?.removedReferences == 3)
         let order = try #require(store.schema.tables[table].columns.firstIndex { $0.name.hasPrefix("Z_FOK") })
         #expect(items[3]?.values[order] == .integer(2048 + 2 * 1024))
-    }
-
-    @Test(
-        "Of a source whose Z_MAX is too low, Z_MAX is that of a filter which leaves the same objects out",
-        arguments: [false, true])
-    func highestKey(isStaged: Bool) throws {
-        func version(_ required: Bool) throws -> ManagedObjectModel {
-            try model(entity("Item", [attribute("x", .integer64, required: required)]))
-        }
-        let (old, new) = (try version(false), try version(true))
-        let folder = try TemporaryFolder()
-        try ReferenceStore.make(old) { store in
-            for key in [1, 2, 5] as [Int64] { store.insert("Item", key, ["x": key == 5 ? .null : .integer(key)]) }
-        }.write(path: folder.file("old.sqlite"))
-        let connection = try Connection(path: folder.file("old.sqlite"), flags: SQLITE_OPEN_READWRITE)
-        try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = 0")
-        try connection.close()
-        let highest = try ["reject", "filter"].map { way in
-            let item = try mapping("Item", "Item", "Item", ["x": "$source.x"])
-            if way == "filter" { item.sourceFilter = try SourcePredicate(format: "x != nil") }
-            var options = MigrationOptions()
-            options.onInvalid = .reject
-            options.usesStoreSpecificMigrationManager = !isStaged
-            let path = folder.file(way)
-            let report = try Migration(
-                from: folder.file("old.sqlite"), model: old, mapping: mappings(item), to: path, model: new,
-                options: options
-            ).run()
-            #expect(report.keys == ["Item": "kept"] && report.rejects?.objects == (way == "filter" ? 0 : 1))
-            return try ReferenceStore.read(path: path, model: new).maximum("Item")
-        }
-        #expect(highest == [2, 2])
     }
 
     @Test("Of equal values the lowest key stays, and NULL never conflicts")

@@ -74,7 +74,7 @@ struct RequiredDefaultTests {
                 model: new, options: options
             ).run()
         }
-        #expect(refusal?.code == "validation.required" && refusal?.context.property == "kept")
+        #expect(refusal?.code == "validation.missing" && refusal?.context.property == "kept")
     }
 
     @Test("A copy at the same version keeps it")
