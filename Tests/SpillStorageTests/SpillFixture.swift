@@ -68,7 +68,7 @@ final class SpillFixture {
             #expect(error.code == "spill.damaged")
             #expect(error.category == .io)
             #expect(error.message.contains("block at byte"))
-            if let path { #expect(error.context.path == path) }
+            if let path { #expect(error.context.path == OpenFolders.shown(path)) }
         } catch {
             Issue.record("another error: \(error)")
         }
