@@ -56,11 +56,11 @@ struct CommandHelpTests {
                       --from MODEL          The older version.
                       --to MODEL            The newer version.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
-                                            a to-many that became a to-one, a relationship to
+                                            a relationship with less room for links or to
                                             something else): refuse (the default), or leave (an
                                             attribute has its default value or none, a
-                                            relationship is empty; each is named, and the values
-                                            that stay behind are counted).
+                                            relationship is empty or has the links that fit;
+                                            each is named, and what stays behind is counted).
                   -o, --output FILE         Write to a new file instead of standard output.
                   -h, --help                Show this help.
 
@@ -116,11 +116,11 @@ struct CommandHelpTests {
                       --keys CHOICE         Which keys destination rows get: auto (kept where
                                             possible), kept, or sequential.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
-                                            a to-many that became a to-one, a relationship to
+                                            a relationship with less room for links or to
                                             something else): refuse (the default), or leave (an
                                             attribute has its default value or none, a
-                                            relationship is empty; each is named, and the values
-                                            that stay behind are counted).
+                                            relationship is empty or has the links that fit;
+                                            each is named, and what stays behind is counted).
                       --id-map FILE         Write which source object became which destination
                                             object to a new file, NAME.csv or NAME.sqlite.
                       --external-threshold SIZE

@@ -109,7 +109,11 @@ struct MetricsTests {
         let folder = try TemporaryFolder()
         try ReferenceStore.make(try ModelLocator.load(CommandBinary.models + ":Library").model) { store in
             for key in 1...3 as ClosedRange<Int64> {
-                store.insert("Book", key, ["isbn": .text("\(key)"), "pageCount": .integer(key == 2 ? 0 : 30)])
+                store.insert(
+                    "Book", key,
+                    [
+                        "isbn": .text("\(key)"), "title": .text("\(key)"), "pageCount": .integer(key == 2 ? 0 : 30),
+                    ])
             }
             store.setToOne("Book", 3, "author", 99)
         }.write(path: folder.file("old.sqlite"))

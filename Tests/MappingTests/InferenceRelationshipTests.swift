@@ -45,14 +45,23 @@ struct InferenceRelationshipTests {
     @Test("To-one becomes to-many, order comes and goes")
     func allowedChanges() throws {
         let source = try M.model(
-            M.entity("A", [], [M.toOne("one", "A"), M.toMany("plain", "A"), M.toMany("sorted", "A", ordered: true)]))
+            M.entity(
+                "A", [],
+                [
+                    M.toOne("one", "A", inverse: "ones"), M.toMany("ones", "A", inverse: "one"), M.toMany("plain", "A"),
+                    M.toMany("sorted", "A", ordered: true),
+                ]))
         let destination = try M.model(
             M.entity(
                 "A", [],
-                [M.toMany("one", "A"), M.toMany("plain", "A", ordered: true), M.toMany("sorted", "A")]))
+                [
+                    M.toMany("one", "A", inverse: "ones"), M.toMany("ones", "A", inverse: "one"),
+                    M.toMany("plain", "A", ordered: true), M.toMany("sorted", "A"),
+                ]))
         #expect(
             M.expressions(try M.infer(source, destination), "IEM_Transform_A") == [
-                "one": byMapping("IEM_Transform_A", "one"), "plain": byMapping("IEM_Transform_A", "plain"),
+                "one": byMapping("IEM_Transform_A", "one"), "ones": byMapping("IEM_Transform_A", "ones"),
+                "plain": byMapping("IEM_Transform_A", "plain"),
                 "sorted": byMapping("IEM_Transform_A", "sorted"),
             ])
     }

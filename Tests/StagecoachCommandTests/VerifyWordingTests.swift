@@ -9,7 +9,8 @@ import Testing
         _ entities: String, taken: Int = 0, notRecomputed: String = "", differences: Int = 0
     ) throws -> String {
         let text = """
-            {"source": "old.sqlite", "destination": "new.sqlite", "mappings": [], "relationships": [], "differences": [],
+            {"source": "old.sqlite", "destination": "new.sqlite", "mappings": [], "relationships": [], "sourceLinks": [],
+            "differences": [],
             "differenceCount": \(differences), "countByKind": {\(differences > 0 ? "\"value\": \(differences)" : "")},
             "notes": [], "ranPolicies": false, "notRecomputed": [\(notRecomputed)],
             "compared": {"takenForRejected": \(taken), "entities": [\(entities)]}}

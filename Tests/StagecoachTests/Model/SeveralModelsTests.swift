@@ -213,18 +213,33 @@ struct SplitFixture {
     func differences(
         _ expected: Result<ReferenceOutcome, ReferenceFailure>, _ label: String, _ run: (String) throws -> Int?
     ) throws -> [String] {
+        let lines: [String]
+        do { lines = try differences(expected, run) } catch is UncomparableCut { return [] }
+        guard !lines.isEmpty else { return [] }
+        let cut = models.map { $0.entityMappings.map { $0.name ?? "" }.joined(separator: ", ") }
+        return [label, "\(cut)"] + lines.prefix(12) + ["\(migration)"]
+    }
+
+    /// A cut that leaves a lookup by relationship without a mapping that makes what the relationship takes. The engine refuses such
+    /// a type, and the reference knows no types.
+    private struct UncomparableCut: Error {}
+
+    private func differences(
+        _ expected: Result<ReferenceOutcome, ReferenceFailure>, _ run: (String) throws -> Int?
+    ) throws -> [String] {
         let path = folder.file("out-\(UUID().uuidString).sqlite")
         defer { try? FileManager.default.removeItem(atPath: path) }
         var dangling: Int?
-        let lines = try expected.differences {
-            dangling = try run(path)
+        return try expected.differences {
+            do {
+                dangling = try run(path)
+            } catch let error as MigrationError where error.code == "expression.type" {
+                throw UncomparableCut()
+            }
         } comparing: { outcome in
             let expected = outcome.report.danglingReferences
             return try ReferenceStore.read(path: path, model: migration.destination).differences(from: outcome.store)
                 + (dangling ?? expected == expected ? [] : ["dangling references: \(dangling ?? 0), not \(expected)"])
         }
-        guard !lines.isEmpty else { return [] }
-        let cut = models.map { $0.entityMappings.map { $0.name ?? "" }.joined(separator: ", ") }
-        return [label, "\(cut)"] + lines.prefix(12) + ["\(migration)"]
     }
 }

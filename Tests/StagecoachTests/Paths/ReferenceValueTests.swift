@@ -13,6 +13,9 @@ struct ReferenceValueTests {
         let new = try model(entity("E", [destination]))
         let store = ReferenceStore.make(old) { $0.insert("E", 1, ["a": value]) }
         let mapping = try mapping("M", "E", "E", [destination.name: expression], automatic: automatic)
+        // As inference says it: a value that was optional, and is required with a default now.
+        mapping.attributeMappings?.first?.replacesNil =
+            automatic && !sourceRequired && !destination.isOptional && destination.defaultValue != nil
         return ReferenceMigrator(
             source: store, destinationModel: new, mappingModel: mappings(mapping, inferred: inferred)
         ).migrate().map { $0.store.value("E", 1, destination.name) }
@@ -97,6 +100,12 @@ struct ReferenceValueTests {
         #expect(try migrate(.null, .string, "$source.a", to: required, automatic: true).get() == .text("d"))
         let violation = ReferenceViolation(entity: "E", key: 1, property: "b", rule: .missing)
         #expect(try migrate(.null, .string, "$source.a", to: required) == .failure(.invalid([violation])))
+        // NULL under a rule that the source had too stays NULL.
+        #expect(
+            try migrate(
+                .null, .string, "$source.a", to: required, automatic: true, inferred: true, sourceRequired: true
+            )
+            .get() == .null)
         let bare = attribute("b", .string, required: true)
         #expect(try migrate(.null, .string, "$source.a", to: bare, automatic: true) == .failure(.invalid([violation])))
         #expect(try migrate(.text(""), .string, "$source.a", to: bare, automatic: true).get() == .text(""))

@@ -56,7 +56,7 @@ struct TransformableBytesTests {
     func remedies() throws {
         let trial = try ExpressionTrial(
             old: [attribute("value", .transformable), attribute("n", .integer16)],
-            new: [attribute("value", .binaryData), attribute("n", .integer64)], rows: [[:]])
+            new: [attribute("value", .binaryData), attribute("n", .double)], rows: [[:]])
         let error = #expect(throws: MigrationError.self) {
             try MappingModel.inferred(from: trial.source, to: trial.destination)
         }
