@@ -136,8 +136,11 @@ struct Preparation {
     /// Returns the memory that the resolved mapping models and the keys need.
     private func needs(of resolved: [[PlannedMapping]], _ source: Source) -> Int {
         let known = (migration.archive?.mappings ?? []) + resolved.flatMap { $0 }
-        var all = needs(isStaged: hasPolicies || resolved.contains { $0.contains(where: \.needsObjects) })
+        let isStaged = hasPolicies || resolved.contains { $0.contains(where: \.needsObjects) }
+        var all = needs(isStaged: isStaged)
         all.addKeys(rows: known.map { $0.source.map(source.census.count(of:)) ?? 0 })
+        // The policy path's share of a mapping has room for them.
+        if !isStaged { all.addCounts(in: source.schema) }
         return all.bytes
     }
 

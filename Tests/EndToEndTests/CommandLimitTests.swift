@@ -27,7 +27,8 @@ struct CommandLimitTests {
     /// Gives a folder to a user who has no process, and runs a command as that user; as this one if it is not root.
     private static func user(of folder: TemporaryFolder) throws -> [String] {
         guard geteuid() == 0 else { return [] }
-        let user = 1 << 30 + getpid()
+        // A user for each folder: tests run beside each other, and a user's processes count together.
+        let user = folder.path.utf8.reduce(1 << 30) { 1 << 30 | ($0 &* 31 &+ Int($1)) & (1 << 30 - 1) }
         for path in try [folder.path] + FileManager.default.subpathsOfDirectory(atPath: folder.path).map(folder.file) {
             try #require(lchown(path, uid_t(user), uid_t(user)) == 0)
         }

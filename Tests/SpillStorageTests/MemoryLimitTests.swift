@@ -42,10 +42,10 @@ import Testing
         try check(80, room: room)
         let high = #expect(throws: MigrationError.self) { try check(81, room: room) }
         #expect(high?.code == "memory.addresses" && high?.category == .configuration)
-        #expect(high?.remedy == "Raise it: ulimit -v \(202 << 10) or give --memory-limit 80M", "\(high?.remedy ?? "")")
+        #expect(high?.remedy == "Raise it: ulimit -v \(209 << 10) or give --memory-limit 80M", "\(high?.remedy ?? "")")
         // Nor would a lower memory limit do: 14 MiB are the least.
         let low = #expect(throws: MigrationError.self) { try check(20, room: AddressSpace.beside + 13 << 20) }
-        #expect(low?.remedy == "Raise it: ulimit -v \(202 << 10)", "\(low?.remedy ?? "")")
+        #expect(low?.remedy == "Raise it: ulimit -v \(209 << 10)", "\(low?.remedy ?? "")")
         try check(20, room: AddressSpace.beside + 14 << 20)
     }
 

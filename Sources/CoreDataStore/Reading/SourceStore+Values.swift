@@ -1,7 +1,7 @@
 import DatabasePages
 import Diagnostics
 
-/// The numbers of values that are not NULL, by column and entity.
+/// The numbers of values that are not NULL, by column and entity. Numbers of zero are not held.
 package struct ValueCounts: Sendable {
     fileprivate var counts: [Int: [Int: Int]] = [:]
 
@@ -88,7 +88,8 @@ extension SourceStore {
             guard let field = table.columns[layout.tables[index].columns[column].lowercased()]?.field else { continue }
             for entity in layout.schema.tables[index].entities {
                 let number = Int64(layout.fileNumber(ofEntity: entity))
-                result.counts[column, default: [:]][entity] = tally.count(field: field, entity: number)
+                let count = tally.count(field: field, entity: number)
+                if count > 0 { result.counts[column, default: [:]][entity] = count }
             }
         }
         return result
@@ -102,25 +103,24 @@ extension SourceStore {
     ) throws(MigrationError) -> ValueCounts {
         let source = layout.tables[index]
         let entities = layout.schema.tables[index].entities
-        let entityColumn = source.columns[EntityTable.entityColumn].quoted
-        var terms: [(column: Int, entity: Int, sql: String)] = []
-        for column in columns.sorted() {
-            let name = source.columns[column].quoted
-            for entity in entities {
-                let condition =
-                    entities.count == 1
-                    ? "" : " FILTER (WHERE \(entityColumn) = \(layout.fileNumber(ofEntity: entity)))"
-                terms.append((column, entity, "count(\(name))\(condition)"))
-            }
-        }
+        // Real rows of a single entity may have a wrong number.
+        let entity = entities.count == 1 ? nil : source.columns[EntityTable.entityColumn].quoted
+        let sorted = columns.sorted()
         var result = ValueCounts()
-        for start in stride(from: 0, to: terms.count, by: Self.mostTerms) {
-            let part = terms[start..<min(terms.count, start + Self.mostTerms)]
+        for start in stride(from: 0, to: sorted.count, by: Self.mostTerms) {
+            let part = sorted[start..<min(sorted.count, start + Self.mostTerms)]
+            let terms = part.map { "count(\(source.columns[$0].quoted))" }.joined(separator: ", ")
             let statement = try query(
-                "SELECT \(part.map(\.sql).joined(separator: ", ")) FROM \(source.name.quoted)")
-            guard try statement.step() else { continue }
-            for (place, term) in part.enumerated() {
-                result.counts[term.column, default: [:]][term.entity] = Int(clamping: statement.integer(Int32(place)))
+                "SELECT \(entity ?? "0"), \(terms) FROM \(source.name.quoted)"
+                    + (entity.map { " GROUP BY \($0)" } ?? ""))
+            while try statement.step() {
+                let number = Int(truncatingIfNeeded: statement.integer(0))
+                let found = entity == nil ? entities[0] : layout.entity(inTable: index, forFileNumber: number)
+                guard let found else { continue }
+                for (place, column) in part.enumerated() {
+                    let count = Int(clamping: statement.integer(Int32(place + 1)))
+                    if count > 0 { result.counts[column, default: [:]][found] = count }
+                }
             }
         }
         return result

@@ -60,17 +60,25 @@ package final class ValueTally {
         return counts[index * fieldCount + place]
     }
 
-    /// The numbers of this tally: ``reached``, then the counts; nil if SQLite must count.
+    /// The numbers of this tally: ``reached`` and the number of counts, then the place and the value of each count above zero;
+    /// nil if SQLite must count. In a wide hierarchy nearly all counts are zero.
     package var counted: [Int]? {
-        hasFailed ? nil : [Int(reached)] + UnsafeBufferPointer(start: counts, count: fieldCount * numbers.count)
+        guard !hasFailed else { return nil }
+        var numbers = [Int(reached), room]
+        for place in 0..<room where counts[place] > 0 { numbers += [place, counts[place]] }
+        return numbers
     }
 
     /// Takes over the numbers of a tally of the same fields and entities. Other numbers are ignored.
     package func resume(from counted: [Int]) {
-        guard let key = counted.first, counted.count == 1 + fieldCount * numbers.count else { return }
-        reached = Int64(key)
-        for place in 0..<fieldCount * numbers.count { counts[place] = counted[place + 1] }
+        guard counted.count >= 2, counted.count % 2 == 0, counted[1] == room,
+            stride(from: 2, to: counted.count, by: 2).allSatisfy({ (0..<room).contains(counted[$0]) })
+        else { return }
+        reached = Int64(counted[0])
+        for index in stride(from: 2, to: counted.count, by: 2) { counts[counted[index]] = counted[index + 1] }
     }
+
+    private var room: Int { fieldCount * numbers.count }
 
     /// Counts a row that a scan passes, if it was not counted before.
     ///

@@ -9,6 +9,9 @@ package enum AddressSpace {
     /// used, blocks between their allocation and their use.
     package static let beside = 24 << 20
 
+    /// The bytes by which a limit that is advised exceeds what is needed.
+    private static let spare = 8 << 20
+
     /// The limit in bytes; nil if there is none.
     package static var limit: Int? {
         var limit = rlimit()
@@ -32,8 +35,8 @@ package enum AddressSpace {
         throws(MigrationError)
     {
         guard let limit, let room, room < growth + beside else { return }
-        // Rounded up, because the addresses before the run differ by some pages from run to run.
-        let least = ((limit - room + growth + beside + (2 << 20) - 1) >> 20) << 10
+        // A little more, because what the process holds before it begins differs from run to run.
+        let least = ((limit - room + growth + beside + spare) >> 20) << 10
         let lower = memory.map { " or give --memory-limit \($0 >> 20)M" } ?? ""
         throw MigrationError(
             "memory.addresses", .configuration,

@@ -21,6 +21,8 @@ extension LeftBehindPlan {
             switch item.count {
             case .column(let table, let column, let entities):
                 found = entities.reduce(0) { $0 + (values[table]?[column, $1] ?? 0) }
+            case .beside(let table, let column, let owner):
+                found = entities(ofTable: table, beside: owner).reduce(0) { $0 + (values[table]?[column, $1] ?? 0) }
             case .join(let table): found = Int(clamping: try source.count(joinTable: table, in: layout))
             case .pairs(let ends, let wanted):
                 found = try pairs(ends, wanted, in: source, checkCancelled: checkCancelled)

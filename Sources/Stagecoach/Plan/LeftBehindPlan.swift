@@ -21,6 +21,9 @@ struct LeftBehindPlan {
     enum Count {
         /// By the values of a column in the rows of some entities.
         case column(table: Int, column: Int, entities: [Int])
+        /// By the values of a column in the rows of the table's entities that do not have its property: those that are not of
+        /// the owner.
+        case beside(table: Int, column: Int, owner: Int)
         /// By all rows of a join table.
         case join(Int)
         /// By the links whose ends belong to given entities.
@@ -68,9 +71,21 @@ struct LeftBehindPlan {
     var columns: [Int: Set<Int>] {
         var columns: [Int: Set<Int>] = [:]
         for item in items {
-            if case .column(let table, let column, _) = item.count { columns[table, default: []].insert(column) }
+            switch item.count {
+            case .column(let table, let column, _), .beside(let table, let column, _):
+                columns[table, default: []].insert(column)
+            case .join, .pairs: continue
+            }
         }
         return columns
+    }
+
+    /// Returns the entities of a table that have objects with a destination, and are not of another entity.
+    func entities(ofTable table: Int, beside owner: Int) -> [Int] {
+        schema.tables[table].entities.filter { index in
+            let entity = model.entity(at: index)
+            return gone[index] == nil && hasObjects(entity) && !entity.isKindOf(entity: model.entity(at: owner))
+        }
     }
 
     private func hasObjects(_ entity: EntityDescription) -> Bool { census.count(of: entity) > 0 }
@@ -121,7 +136,6 @@ struct LeftBehindPlan {
     /// Adds the columns of attributes and to-one relationships, in the rows of entities of the table that do not have them.
     private mutating func addOtherEntities() {
         for (index, table) in schema.tables.enumerated() where table.entities.count > 1 {
-            let entities = table.entities.filter { hasObjects(model.entity(at: $0)) && gone[$0] == nil }
             for (column, definition) in table.columns.enumerated() {
                 let (property, isLink): (PropertyReference, Bool)
                 switch definition.role {
@@ -130,13 +144,14 @@ struct LeftBehindPlan {
                 case .entity, .lock, .toOneEntity, .order, .hiddenOwner, .hiddenOrder: continue
                 }
                 let owner = model.entity(at: property.entity)
-                let others = entities.filter { !model.entity(at: $0).isKindOf(entity: owner) }
-                guard !others.isEmpty, owner.attribute(named: property.name)?.isDerived != true else { continue }
+                guard !entities(ofTable: index, beside: property.entity).isEmpty,
+                    owner.attribute(named: property.name)?.isDerived != true
+                else { continue }
                 add(
                     Key(
                         entity: property.entity, property: property.name, reason: .otherEntity,
                         isMeant: meant.covers(entity: owner, property: property.name)), isLink: isLink,
-                    .column(table: index, column: column, entities: others))
+                    .beside(table: index, column: column, owner: property.entity))
             }
         }
     }

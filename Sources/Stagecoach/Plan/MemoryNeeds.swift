@@ -32,6 +32,13 @@ struct MemoryNeeds {
         bytes += max(0, (destination.tables.map { $0.columns.count }.max() ?? 0) - 100) * 1536
     }
 
+    /// Adds the memory of the counts of the source's values, by column and entity, and of what a state takes of them.
+    mutating func addCounts(in source: StoreSchema) {
+        for table in source.tables {
+            bytes += max(0, table.columns.count * table.entities.count * 16 - (64 << 10))
+        }
+    }
+
     /// Adds the memory that the key indices of mappings need beyond their smallest share: at most 64 KiB each.
     ///
     /// - Parameter rows: the number of source rows of each mapping.
