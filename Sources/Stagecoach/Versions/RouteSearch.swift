@@ -366,7 +366,7 @@ final class RouteSearch {
         if byPair.isEmpty, line.versions.count == 2 || obstacle.losesLinks { return error }
         error.message =
             "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
-            + "\(line.versions.count - 2) versions between; directly: " + error.message
+            + (line.versions.count - 2).counted("version") + " between; directly: " + error.message
         var leaves = ""
         if case .problems(let problems, _) = obstacle {
             // A remedy that keeps the data stays the first.
