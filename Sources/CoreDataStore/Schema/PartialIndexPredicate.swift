@@ -4,8 +4,8 @@ import ManagedModel
 ///
 /// Read: comparisons (`==`, `=`, `!=`, `<>`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
 /// string, `== nil`, `!= nil`, joined by AND, OR and parentheses, in the forms that stores have: `ZFAVORITE = 1`, `<> 0`,
-/// `IS NOT NULL`, and joined ones in parentheses (43 of 43: `(ZKIND = 1 AND ZSTATE = 2)`). Everything else (NOT, key paths, functions), where predicates and SQL differ on case or whose form is not
-/// known, gives nil and the index is left out.
+/// `IS NOT NULL`, and joined ones in parentheses (43 of 43: `(ZKIND = 1 AND ZSTATE = 2)`). Everything else (NOT, key paths,
+/// functions), where predicates and SQL differ on case or whose form is not known, gives nil and the index is left out.
 struct PartialIndexPredicate {
     /// Returns the SQL name of a property's column and its attribute type (nil for a to-one); nil if it has no column.
     typealias ColumnLookup = (String) -> (name: String, type: AttributeType?)?

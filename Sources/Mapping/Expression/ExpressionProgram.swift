@@ -21,7 +21,7 @@ package final class ExpressionProgram: Sendable {
     package let copiedSlot: Int?
     /// The value if it is the same for all rows.
     package let constant: ProgramConstant?
-    /// What a conversion cuts off the constant.
+    /// The part that a conversion cuts off the constant.
     private let constantCut: NumberCut
     /// The instructions; nil if a cell is copied.
     let code: ProgramCode?

@@ -69,7 +69,7 @@ package final class OwnFolder: Sendable {
         }
     }
 
-    /// What is wrong with a folder.
+    /// The faults of a folder, as the beginning of a sentence.
     package static let anothers = "The folder is another user's"
     package static let writable = "Other users can write in the folder"
 
@@ -92,7 +92,7 @@ package final class OwnFolder: Sendable {
 
     /// Returns the error for a file or folder that is not the user's own.
     ///
-    /// - Parameter what: what is wrong with it, as the beginning of a sentence.
+    /// - Parameter what: its fault, as the beginning of a sentence.
     package static func foreign(
         _ path: String, _ status: stat, _ what: String, _ elsewhere: String
     ) -> MigrationError {

@@ -13,11 +13,7 @@ package enum AddressSpace {
     private static let spare = 8 << 20
 
     /// The limit in bytes; nil if there is none.
-    package static var limit: Int? {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0 else { return nil }
-        return limit.rlim_cur == rlim_t.max ? nil : Int(clamping: limit.rlim_cur)
-    }
+    package static var limit: Int? { ResourceLimit.current(RLIMIT_AS) }
 
     /// The bytes that the process may still take; nil if there is no limit.
     package static var room: Int? {

@@ -29,7 +29,7 @@ struct DestinationPath {
     static let journal = "run.journal"
     static let publication = "run.publication"
     static let privateStore = "store.sqlite"
-    /// What to do where the work directory cannot be used.
+    /// The remedy where the work directory cannot be used, as the end of a sentence.
     static let elsewhere = "make the destination in a folder that only you can write in"
 
     /// Returns the place of a destination, and whether a store there is added to.

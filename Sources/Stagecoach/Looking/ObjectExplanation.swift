@@ -98,7 +98,7 @@ public struct ObjectExplanation: Sendable, Encodable {
     public struct Unread: Sendable, Encodable {
         /// The attribute or relationship of the source.
         public let property: String
-        /// What it has.
+        /// The value, or the objects of the relationship.
         public let value: ShownValue
         /// The reason why it stays behind.
         public let reason: LeftBehind.Reason

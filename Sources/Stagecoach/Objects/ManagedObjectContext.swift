@@ -73,7 +73,8 @@ public final class ManagedObjectContext: NSObject {
     /// The transformable attributes by entity index and name; empty if there are none, or if their values are bytes.
     private let transformables: [[String: AttributeDescription]]
     private var placeholders: Int64 = 0
-    /// The mutable view of an ordered relationship that was made last. Code that adds one member after the other asks for it each time.
+    /// The mutable view of an ordered relationship that was made last. Code that adds one member after the other asks for it
+    /// each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
     /// The store that the objects belong to, with its model. Those of a migration's own contexts cannot be replaced.

@@ -9,7 +9,7 @@ struct NumberConversion: Hashable {
     let type: AttributeType
 }
 
-/// What the values of an attribute lose in another type.
+/// The loss of an attribute's values in another type.
 struct ConversionPrice {
     private var values = 0
     private var cut = 0

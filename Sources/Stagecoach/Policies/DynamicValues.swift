@@ -95,10 +95,9 @@ final class DynamicValues {
     private func note(_ value: Any?, of attribute: AttributeDescription, _ source: ManagedObject) {
         let tally = runtime.modelRun.tally
         guard let cut = ValueBridge.cut(value, type: attribute.attributeType),
-            tally.add(cut.part, of: attribute.label)
+            let line = tally.add(cut.part, of: attribute.label)
         else { return }
-        tally.name(
-            .init(object: source.objectID.shortName, value: cut.number), cut.part, of: attribute.label)
+        tally.name(.init(object: source.objectID.shortName, value: cut.number), inLine: line)
     }
 
     /// Shows the keys of a mapping's source rows, with a window of them open.

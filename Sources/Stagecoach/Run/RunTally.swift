@@ -43,20 +43,16 @@ final class RunTally {
 
     /// Counts a number of which a conversion cut something off; does nothing for one that lost nothing.
     ///
-    /// - Returns: true if the object may be named, see ``name(_:_:of:)``.
-    func add(_ cut: NumberCut, of attribute: String) -> Bool {
-        guard let part = ValuesCut.Part(cut) else { return false }
+    /// - Returns: the line that counts it, if the object is to be named there; else nil.
+    func add(_ cut: NumberCut, of attribute: String) -> Int? {
+        guard let part = ValuesCut.Part(cut) else { return nil }
         let line = place(of: attribute, part)
         counts.valuesCut?[line].values += 1
-        return counts.valuesCut?[line].objects.count ?? 0 < ValuesCut.mostObjects
+        return counts.valuesCut?[line].objects.count ?? 0 < ValuesCut.mostObjects ? line : nil
     }
 
-    /// Names an object whose number was cut.
-    func name(_ object: ValuesCut.Value, _ cut: NumberCut, of attribute: String) {
-        guard let part = ValuesCut.Part(cut) else { return }
-        let line = place(of: attribute, part)
-        counts.valuesCut?[line].objects.append(object)
-    }
+    /// Names an object in a line that ``add(_:of:)`` returned.
+    func name(_ object: ValuesCut.Value, inLine line: Int) { counts.valuesCut?[line].objects.append(object) }
 
     /// Returns the index of an attribute's line, which is made if there is none.
     private func place(of attribute: String, _ part: ValuesCut.Part) -> Int {

@@ -42,12 +42,11 @@ struct ValueCutCount {
                     // A value that cannot be computed ends the run or rejects its object; both are told by the run.
                     let cut = try? narrowing.program.evaluate(
                         batch, row: row, into: &scratch, destinationRow: 0, slot: 0)
-                    guard let cut, tally.add(cut, of: narrowing.label),
+                    guard let cut, let line = tally.add(cut, of: narrowing.label),
                         let number = narrowing.program.cutNumber(batch, row: row, scratch: &scratch)
                     else { continue }
                     tally.name(
-                        .init(object: "\(entity.definition.name)/p\(batch.key(row))", value: number), cut,
-                        of: narrowing.label)
+                        .init(object: "\(entity.definition.name)/p\(batch.key(row))", value: number), inLine: line)
                 }
             }
         }

@@ -31,11 +31,7 @@ final class AttributeProgram {
             self.column = column
             self.attribute = attribute.name
             label = attribute.label
-            makesNumbers =
-                switch attribute.attributeType {
-                case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true
-                default: false
-                }
+            makesNumbers = attribute.attributeType.isNumeric || attribute.attributeType == .date
         }
     }
 
@@ -322,12 +318,11 @@ final class AttributeProgram {
     /// Counts a number of which a conversion cut something off.
     @inline(never)
     private func note(_ cut: NumberCut, _ computation: Computation, _ source: borrowing RowBatch, _ row: Int) {
-        guard let tally, tally.add(cut, of: computation.label), let entity = mapping.source?.definition.name else {
-            return
-        }
+        guard let tally, let line = tally.add(cut, of: computation.label), let entity = mapping.source?.definition.name
+        else { return }
         var scratch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
         let number = computation.program.cutNumber(source, row: row, scratch: &scratch)
-        tally.name(.init(object: "\(entity)/p\(source.key(row))", value: number ?? ""), cut, of: computation.label)
+        tally.name(.init(object: "\(entity)/p\(source.key(row))", value: number ?? ""), inLine: line)
     }
 
     /// Clears the copies that come after a failed step, because the object has no values from that step on.

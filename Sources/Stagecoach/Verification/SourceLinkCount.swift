@@ -12,21 +12,21 @@ import Mapping
 ///
 /// Memory: that of ``SourceLinkTables``.
 struct SourceLinkCount {
-    private let scene: VerificationContext
+    private let context: VerificationContext
     private let tables: SourceLinkTables
     /// The pairs at work, by their index.
     private var pairs: [Int: LinkPair] = [:]
     /// The pairs of which differences are known.
     private let differing: Set<Int>
 
-    private var plan: VerificationPlan { scene.plan }
+    private var plan: VerificationPlan { context.plan }
 
     /// - Parameter pairs: the pairs of the destination's relationships whose links were worked out link by link, and whether a
     ///   link differs.
-    init(_ scene: VerificationContext, pairs: [(pair: LinkPair, differs: Bool)]) throws(MigrationError) {
-        self.scene = scene
+    init(_ context: VerificationContext, pairs: [(pair: LinkPair, differs: Bool)]) throws(MigrationError) {
+        self.context = context
         differing = Set(pairs.filter(\.differs).map(\.pair.index))
-        tables = try SourceLinkTables(scene.storage.linkTables())
+        tables = try SourceLinkTables(context.storage.linkTables())
         for (pair, _) in pairs where isSimple(pair) { self.pairs[pair.index] = pair }
     }
 
@@ -44,9 +44,9 @@ struct SourceLinkCount {
 
     /// Tells whether all links of a pair come from lookups of one relationship of the source, or of the source object.
     private func isSimple(_ pair: LinkPair) -> Bool {
-        (0..<plan.turns).allSatisfy { turn in
+        (0..<plan.turns).allSatisfy { model in
             [pair.near, pair.far].compactMap(\.self).allSatisfy { end in
-                plan.expressions(of: end, turn: turn).allSatisfy {
+                plan.expressions(of: end, turn: model).allSatisfy {
                     plan.step(of: end, $0.expression, $0.mapping) != nil
                 }
             }
@@ -81,19 +81,19 @@ struct SourceLinkCount {
     }
 
     private func readings(of pair: LinkPair) -> [Reading] {
-        (0..<plan.turns).flatMap { turn in
+        (0..<plan.turns).flatMap { model in
             let deciding =
-                pair.kind == .oneToMany ? plan.expressions(of: pair.near, turn: turn).map(\.mapping.index) : []
+                pair.kind == .oneToMany ? plan.expressions(of: pair.near, turn: model).map(\.mapping.index) : []
             return [(pair.near, true), (pair.far, false)].flatMap { end, isNear -> [Reading] in
                 guard let end, isNear || !pair.isReflexive else { return [] }
-                return plan.expressions(of: end, turn: turn).compactMap { mapping, _, expression in
+                return plan.expressions(of: end, turn: model).compactMap { mapping, _, expression in
                     guard let step = plan.step(of: end, expression, mapping), let old = step.relationship,
-                        let owners = scene.storage.keys[mapping.index]
+                        let owners = context.storage.keys[mapping.index]
                     else { return nil }
                     return Reading(
                         pair: pair, isNear: isNear, owners: owners,
                         candidates: step.candidates.compactMap { candidate in
-                            scene.storage.keys[candidate.index].map { (candidate, $0) }
+                            context.storage.keys[candidate.index].map { (candidate, $0) }
                         }, deciding: isNear ? [] : Set(deciding), relationship: old)
                 }
             }
@@ -116,11 +116,11 @@ struct SourceLinkCount {
                 }
             }
         }
-        try scene.forEachSourceLink(of: set.relationship) { owner, member, _ in
+        try context.forEachSourceLink(of: set.relationship) { owner, member, _ in
             try note(owner, member, in: set.relationship)
         }
         guard isInTwoColumns, let opposite, opposite != set.relationship else { return }
-        try scene.forEachSourceLink(of: opposite) { member, owner, _ in try note(owner, member, in: opposite) }
+        try context.forEachSourceLink(of: opposite) { member, owner, _ in try note(owner, member, in: opposite) }
     }
 
     private func ask(
@@ -144,21 +144,17 @@ struct SourceLinkCount {
         let index = Int64(pair.index)
         switch layout.schema.storage(of: pair.near) {
         case .toOne(let table, let column, _, _), .toManyHidden(let table, let column, _):
-            let rows = try scene.rows(of: scene.destination, layout, table: table, columns: [column])
+            let rows = try context.rows(of: context.destination, layout, table: table, columns: [column])
             while try rows.advance() {
                 guard let value = rows.integer(0) else { continue }
                 let (near, far) = pair.kind == .hidden ? (value, rows.key) : (rows.key, value)
                 try tables.noteFound(pair: index, near: near, far: far)
             }
-        case .join(let table, let side):
-            let place = layout.joinTables[table]
-            let sides = [side, 1 - side].map { SQLName.quoted(place.sides[$0].column) }
-            let rows = try scene.destination.query(
-                "SELECT \(sides[0]), \(sides[1]) FROM \(SQLName.quoted(place.name))")
-            while try rows.step() {
-                guard let near = rows.optionalInteger(0), let far = rows.optionalInteger(1) else { continue }
-                try tables.noteFound(pair: index, near: near, far: far)
-                if pair.isReflexive { try tables.noteFound(pair: index, near: far, far: near) }
+        case .join:
+            let links = try LinkVerification.found(pair, context.destination, layout)
+            while let link = try links() {
+                try tables.noteFound(pair: index, near: link.key, far: link.value)
+                if pair.isReflexive { try tables.noteFound(pair: index, near: link.value, far: link.key) }
             }
         case .toManyByInverse, .none: return
         }
@@ -186,7 +182,7 @@ struct SourceLinkCount {
             } else {
                 line.lost += 1
                 guard !isKnownToDiffer else { return }
-                scene.findings.add(
+                context.findings.add(
                     .relationship, entity.definition.name, nil, property: set.relationship.name,
                     expected: "the source's link to \(other.definition.name)/p\(member)", found: "no such link",
                     sourceID: name)
@@ -194,7 +190,7 @@ struct SourceLinkCount {
         }
         line.made = line.links - line.withoutObject - line.givingWay - line.lost
         if line.givingWay > 0 {
-            scene.findings.note(
+            context.findings.note(
                 "\(line.relationship): \(line.givingWay) of \(line.links.counted("link")) of the source "
                     + "\(line.givingWay == 1 ? "gives" : "give") way to another, because an object has room for one "
                     + "(\(line.objects.joined(separator: ", "))\(line.givingWay > line.objects.count ? ", …" : ""))")

@@ -94,9 +94,10 @@ final class LinkAccount {
         var isCertain = true
         var causes = CauseCounts(readings, naming: naming)
         try SourceLinks(run: run, set: readings.set).forEachLink { owner, member in
+            guard isCertain else { return }
             total += 1
             try certain.collect(owner, member)
-            guard isCertain, certain.claims.isEmpty else { return }
+            guard certain.claims.isEmpty else { return }
             try others.collect(owner, member)
             guard others.claims.isEmpty else {
                 isCertain = false
