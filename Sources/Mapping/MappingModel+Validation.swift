@@ -14,7 +14,8 @@ extension MappingModel {
     /// types fit. Mistakes that depend on rows (an abstract destination with source rows) are left to the plan.
     ///
     /// - Parameters:
-    ///   - earlier: the names of the entity mappings of mapping models that run before, which expressions may look up.
+    ///   - previous: the entity mappings of mapping models that run before, which expressions may look up; of equal names the
+    ///     last counts.
     ///   - misfits: the treatment of expressions that do not fit their properties.
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
@@ -23,7 +24,7 @@ extension MappingModel {
     ///   path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
-        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
+        source: ManagedObjectModel, destination: ManagedObjectModel, after previous: [EntityMapping] = [],
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
@@ -49,8 +50,9 @@ extension MappingModel {
             try mapping.checkEntities(source, destination, path, remedy: nil)
         }
         for mapping in mappings { try mapping.validateProperties(destination, path) }
-        let known = ExpressionNames(mappings: names.union(earlier), source: source)
-        try checkExpressions(source: source, destination: destination, names: known, misfits: misfits)
+        let known = ExpressionNames(mappings: names.union(previous.compactMap(\.name)), source: source)
+        try checkExpressions(
+            source: source, destination: destination, names: known, after: previous, misfits: misfits)
         for mapping in mappings {
             try mapping.validateTypes(source, destination, path, isEvaluated: misfits.isEvaluated(mapping))
         }

@@ -156,13 +156,13 @@ struct Preparation {
             try StoreMatch.check(store.metadata, against: migration.sourceModel, path: migration.sourcePath)
         }
         let mirroringTables = try MirroredSource.check(store, options)
-        var names = Set((migration.archive?.mappings ?? []).map(\.name))
+        var previous = (migration.archive?.mappings ?? []).map(\.mapping)
         for model in migration.mappingModels {
             try model.completeOpen(source: migration.sourceModel, destination: migration.destinationModel)
             try model.validate(
-                source: migration.sourceModel, destination: migration.destinationModel, earlier: names,
+                source: migration.sourceModel, destination: migration.destinationModel, after: previous,
                 misfits: .noted)
-            names.formUnion(model.entityMappingNames)
+            previous += model.entityMappings ?? []
         }
         try checkPassNames()
         let layout = try store.layout(for: migration.sourceModel, damage: options.damage)

@@ -7,6 +7,8 @@ package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {
     package var key: Int64
     package var property: String
     package var rule: ReferenceViolation.Rule
+    /// The relationships that needed an object that was rejected at some time. Each is a true reason.
+    package var others: Set<String> = []
 
     package var description: String { "\(entity)/p\(key) \(property) \(rule.rawValue)" }
 }
@@ -32,6 +34,15 @@ extension ReferenceMigrator {
         try spread()
         rejectDuplicates()
         try spread()
+        for (index, reject) in report.rejects.enumerated() where reject.rule == .reference {
+            guard
+                let object = objects.first(where: {
+                    $0.key == reject.key && $0.isRejected && $0.entity.definition.name == reject.entity
+                })
+            else { continue }
+            report.rejects[index].others = Set(
+                (needed[ObjectIdentifier(object)] ?? []).filter(\.member.isRejected).map(\.name))
+        }
         return objects.filter { $0.isExisting && !$0.isGone }.compactMap { object in
             firstViolation(object).map {
                 ReferenceViolation(
@@ -100,6 +111,12 @@ extension ReferenceMigrator {
                 if let reason { found.append((object, reason.0, reason.1)) }
             }
             guard !found.isEmpty else { return }
+            for (object, _, rule) in found where rule == .reference {
+                for relationship in relationshipsInOrder(object) where Self.broken(by: 0, relationship) != nil {
+                    needed[ObjectIdentifier(object), default: []] +=
+                        members(object, relationship.name).map { (relationship.name, $0) }
+                }
+            }
             reject(found)
         }
     }

@@ -7,11 +7,11 @@ extension MappingModel {
     /// - Throws: `mapping.unknownEntity`, the errors of ``MappingCompletion`` and of ``validate(source:destination:)``; all 78.
     /// - Complexity: O(n log n) in properties.
     func complete(
-        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>,
+        source: ManagedObjectModel, destination: ManagedObjectModel, after previous: [EntityMapping],
         misfits: MisfittingExpressions
     ) throws(MigrationError) {
         try completeOpen(source: source, destination: destination)
-        try validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
+        try validate(source: source, destination: destination, after: previous, misfits: misfits)
     }
 
     /// Completes the entity mappings that were read without their models. Others are left alone.

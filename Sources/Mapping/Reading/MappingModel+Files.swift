@@ -31,18 +31,18 @@ extension MappingModel {
         after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
-        let names = Set(earlier.flatMap(\.entityMappingNames))
+        let previous = earlier.flatMap { $0.entityMappings ?? [] }
         switch file.form {
         case .json:
             return try reading(
-                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names,
+                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, after: previous,
                 unmappable: unmappable, misfits: misfits)
         case .xcode:
             return try XcodeMapping(file.bytes, path: file.path).mappingModel(
-                source: sourceModel, destination: destinationModel, earlier: names, misfits: misfits)
+                source: sourceModel, destination: destinationModel, after: previous, misfits: misfits)
         case .compiled:
             let model = try reading(compiled: file.bytes, path: file.path)
-            try model.complete(source: sourceModel, destination: destinationModel, earlier: names, misfits: misfits)
+            try model.complete(source: sourceModel, destination: destinationModel, after: previous, misfits: misfits)
             return model
         }
     }

@@ -17,18 +17,18 @@ extension MappingModel {
     /// - Parameters:
     ///   - json: the text, UTF-8.
     ///   - path: the file, for errors.
-    ///   - earlier: the names of the entity mappings of mapping models that run before, which expressions may look up.
+    ///   - previous: the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.valueType`,
     ///   `mapping.formatVersion`, `mapping.type`, `mapping.versionHash`, `mapping.unlistedProperty`, `mapping.expression`, and
     ///   the errors of ``validate(source:destination:)``; all 78, with path, line and column.
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
         json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
-        earlier: Set<String> = [], unmappable: UnmappableProperties = .refuse,
+        after previous: [EntityMapping] = [], unmappable: UnmappableProperties = .refuse,
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         try MappingModelReader(
-            document: MappingDocument(json, path: path), models: (source, destination), earlier: earlier,
+            document: MappingDocument(json, path: path), models: (source, destination), previous: previous,
             leavesUnmappable: unmappable == .leave, misfits: misfits
         ).read()
     }
@@ -36,7 +36,7 @@ extension MappingModel {
     /// Reads JSON that was converted from another form without its models, again without them.
     ///
     /// - Throws: `mapping.modelsNeeded` (78) if an entity mapping omits parts that only the models determine; the errors of
-    ///   ``reading(json:path:source:destination:earlier:)`` for the text.
+    ///   ``reading(json:path:source:destination:after:)`` for the text.
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingModel {
         try MappingModelReader(document: MappingDocument(json, path: path)).read()
     }
@@ -47,8 +47,8 @@ extension MappingModel {
 private struct MappingModelReader {
     let document: MappingDocument
     var models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
-    /// The names of entity mappings of mapping models that run before.
-    var earlier: Set<String> = []
+    /// The entity mappings of mapping models that run before.
+    var previous: [EntityMapping] = []
     /// True if unlisted properties that cannot be mapped are left without an expression.
     var leavesUnmappable = false
     /// The treatment of expressions, listed or not, that do not fit their properties.
@@ -315,7 +315,7 @@ private struct MappingModelReader {
             )
             if mapping.lacksSources { mapping.takeSources(of: inferred.properties(from: origin, to: target)) }
         }
-        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
+        try model.validate(source: source, destination: destination, after: previous, misfits: misfits)
     }
 
     private func mappings(

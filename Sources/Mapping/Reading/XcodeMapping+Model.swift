@@ -12,16 +12,16 @@ extension XcodeMapping {
     ///
     /// Properties that the file does not list are not touched.
     ///
-    /// - Parameter earlier: the names of entity mappings of mapping models that run before.
+    /// - Parameter previous: the entity mappings of mapping models that run before.
     /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, and
     ///   the errors of ``MappingModel/validate(source:destination:)`` (78).
     /// - Complexity: O(n log n) in properties.
     func mappingModel(
-        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
+        source: ManagedObjectModel, destination: ManagedObjectModel, after previous: [EntityMapping] = [],
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let model = openMappingModel()
-        try model.complete(source: source, destination: destination, earlier: earlier, misfits: misfits)
+        try model.complete(source: source, destination: destination, after: previous, misfits: misfits)
         return model
     }
 

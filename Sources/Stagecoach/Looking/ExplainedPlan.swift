@@ -31,7 +31,7 @@ final class ExplainedPlan {
         var hasRows = destination.tables.map { _ in options.appendsToExisting }
         for (turn, model) in run.mappingModels.enumerated() {
             try model.validate(
-                source: run.source.model, destination: run.destination.model, earlier: Set(mappings.map(\.name)),
+                source: run.source.model, destination: run.destination.model, after: mappings.map(\.mapping),
                 misfits: .noted)
             _ = try model.refuseMisfits { $0.sourceEntityName == entity.definition.name }
             let own = try MappingResolution(

@@ -48,9 +48,10 @@ final class DeclaredLinkMaker {
                 relationship == store.first ? .first : .second
             case .hidden: .second
             }
-        let sort = DeclaredLinkSort(
+        var sort = DeclaredLinkSort(
             stream: stream, mappings: mappings, countsInverses: true,
             highestOrder: store.earlier.map { earlier in { try earlier.highestOrder(of: $0, side: side.other) } })
+        if store.earlier != nil { sort.setsOneToOne = { try self.takePlace(of: $0, $1, store, side) } }
         guard let decided = try sort.resolve(task).first else { return }
         try withRecords(ColumnPatches.width) { words, _ in
             while try decided.records.next(into: words) {
@@ -90,13 +91,21 @@ final class DeclaredLinkMaker {
     }
 
     private func lay(_ link: LinkView, _ store: LinkStore, _ side: LinkStore.Side) throws(MigrationError) {
-        if let earlier = store.earlier {
-            for (end, side, other) in [(link.object, side, link.partner), (link.partner, side.other, link.object)]
-            where earlier.isExisting(end.key, side: side) {
-                try objects.links.unlinkExclusive(store, end, from: side, but: other)
-            }
-        }
+        try takePlace(of: link.object, link.partner, store, side)
         try store.lay(link, side: side)
+    }
+
+    /// Takes away the links of rows that were there before and that a new link of the two objects replaces.
+    ///
+    /// - Parameter side: the side of `object`.
+    private func takePlace(
+        of object: LinkEnd, _ partner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        guard let earlier = store.earlier else { return }
+        for (end, side, other) in [(object, side, partner), (partner, side.other, object)]
+        where earlier.isExisting(end.key, side: side) {
+            try objects.links.unlinkExclusive(store, end, from: side, but: other)
+        }
     }
 }
 

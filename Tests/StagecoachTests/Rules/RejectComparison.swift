@@ -29,9 +29,8 @@ enum RejectComparison {
         _ lines: [RejectLine], _ report: MigrationReport, from expected: ReferenceReport
     ) -> [String] {
         var differences: [String] = []
-        let found = lines.map { "\($0.id) \($0.property) \($0.rule)" }
-        let wanted = expected.rejects.sorted { ($0.entity, $0.key) < ($1.entity, $1.key) }
-            .map { "\($0.entity)/p\($0.key) \($0.property) \(word($0.rule))" }
+        let found = texts(lines, beside: expected)
+        let wanted = texts(expected)
         if found != wanted {
             for line in Set(found).subtracting(wanted).sorted() { differences.append("rejected: \(line)") }
             for line in Set(wanted).subtracting(found).sorted() { differences.append("not rejected: \(line)") }
@@ -53,6 +52,24 @@ enum RejectComparison {
             }
         }
         return differences
+    }
+
+    /// The expected lines of a reject file, in its order.
+    static func texts(_ expected: ReferenceReport) -> [String] {
+        expected.rejects.sorted { ($0.entity, $0.key) < ($1.entity, $1.key) }
+            .map { "\($0.entity)/p\($0.key) \($0.property) \(word($0.rule))" }
+    }
+
+    /// The lines of a reject file. If several relationships of an object needed rejected objects, each of them is a true
+    /// reason, and the one that the reference names stands for all: the order in which they are found depends on the loads.
+    static func texts(_ lines: [RejectLine], beside expected: ReferenceReport) -> [String] {
+        let rejects = Dictionary(
+            expected.rejects.map { ("\($0.entity)/p\($0.key)", $0) }, uniquingKeysWith: { first, _ in first })
+        return lines.map { line in
+            let reject = rejects[line.id]
+            let isTrue = reject?.others.contains(line.property) ?? false
+            return "\(line.id) \(isTrue ? reject?.property ?? "" : line.property) \(line.rule)"
+        }
     }
 
     /// The reference's word for a rule, as reject files have it.

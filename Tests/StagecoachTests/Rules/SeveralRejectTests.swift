@@ -24,9 +24,8 @@ struct SeveralRejectTests {
         _ path: String, _ expected: Result<ReferenceOutcome, ReferenceFailure>
     ) throws -> Bool {
         guard case .success(let outcome) = expected else { return true }
-        let found = try RejectLine.read(path).map { "\($0.id) \($0.property) \($0.rule)" }.sorted()
-        let wanted = outcome.report.rejects
-            .map { "\($0.entity)/p\($0.key) \($0.property) \(RejectComparison.word($0.rule))" }.sorted()
+        let found = RejectComparison.texts(try RejectLine.read(path), beside: outcome.report).sorted()
+        let wanted = RejectComparison.texts(outcome.report).sorted()
         #expect(found == wanted)
         return found == wanted
     }

@@ -135,6 +135,7 @@ extension MappingModel {
     ///
     /// - Parameters:
     ///   - names: the names that lookups may use.
+    ///   - previous: the entity mappings of mapping models that run before: lookups find their objects too.
     ///   - misfits: the treatment of values of the wrong kind.
     /// - Throws: `expression.variable`, `expression.castType`, `expression.syntax` of a pattern or predicate,
     ///   `expression.argumentCount`, `expression.unknownSelector`, `mapping.unknownKeyPath`, `expression.type` (78) with
@@ -142,16 +143,15 @@ extension MappingModel {
     /// - Complexity: O(nodes).
     func checkExpressions(
         source: ManagedObjectModel, destination: ManagedObjectModel, names: ExpressionNames,
-        misfits: MisfittingExpressions
+        after previous: [EntityMapping], misfits: MisfittingExpressions
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
         var made: [String: EntityDescription] = [:]
-        for mapping in mappings where !mapping.hasPolicy {
-            if let name = mapping.name, let entity = mapping.destinationEntityName.flatMap(destination.entity(named:)) {
-                made[name] = entity
-            }
+        for mapping in previous + mappings {
+            guard let name = mapping.name else { continue }
+            made[name] = mapping.hasPolicy ? nil : mapping.destinationEntityName.flatMap(destination.entity(named:))
         }
-        let makers = mappings.compactMap { mapping in
+        let makers = (previous + mappings).compactMap { mapping in
             mapping.sourceEntityName.flatMap(source.entity(named:)).map { origin in
                 (
                     source: origin,

@@ -23,6 +23,9 @@ struct DeclaredLinkSort {
     var countsInverses = false
     /// Returns the greatest ordering key among the members that an owner had before; nil: no owner had any.
     var highestOrder: ((Int64) throws -> Int64?)?
+    /// Receives each link that a mapping sets in a one-to-one pair, whether or not a later one replaces it: the ends on the
+    /// first and on the second side. A replaced link still takes away the links that both ends had before.
+    var setsOneToOne: ((LinkEnd, LinkEnd) throws -> Void)?
 
     private var run: MigrationRun { stream.run }
     private var destination: StoreSchema { run.inputs.destinationSchema }
@@ -188,6 +191,10 @@ struct DeclaredLinkSort {
             let backward = isReflexive || !isForward ? byFirst : bySecond
             for (mapping, planned) in LinkPlanner.lookups(of: relationship, among: mappings) {
                 try forEachFirst(mapping, planned) { words in
+                    if let setsOneToOne {
+                        let (owner, member) = DeclaredLinkSort.ends(words[0], words[3], words[4])
+                        try isForward ? setsOneToOne(owner, member) : setsOneToOne(member, owner)
+                    }
                     try forward.append(words[0], words[5], words[6], rank, words[3], words[4])
                     if isReflexive, words[0] == words[3] { return }
                     try backward.append(
@@ -221,6 +228,13 @@ struct DeclaredLinkSort {
         let decided = DecidedLinks(storage: destination.storage(of: first), records: try forward.finish())
         if isReflexive { return [decided] }
         return [decided, DecidedLinks(storage: destination.storage(of: second), records: try backward.finish())]
+    }
+
+    private static func ends(_ row: UInt64, _ other: UInt64, _ entities: UInt64) -> (LinkEnd, LinkEnd) {
+        (
+            LinkEnd(key: SortKey.decode(row), entity: UInt32(truncatingIfNeeded: entities >> 32)),
+            LinkEnd(key: SortKey.decode(other), entity: UInt32(truncatingIfNeeded: entities))
+        )
     }
 
     private static func swapped(_ entities: UInt64) -> UInt64 { entities << 32 | entities >> 32 }

@@ -110,14 +110,14 @@ struct LinkStream {
         try further?.forEachLink(mapping, planned, counts: countsMissing, body)
     }
 
-    /// Counts the links of a relationship that is its own inverse whose owner finds no object: ``forEach`` shows links from the
-    /// owners that have one, and no other relationship shows them from the other end.
+    /// Counts the links of a relationship that is its own inverse, in the source too, whose owner finds no object: ``forEach``
+    /// shows links from the owners that have one, and no other relationship shows them from the other end.
     ///
     /// - Complexity: one scan of the join table.
     func countMissingOwners(_ mapping: PlannedMapping, _ planned: PlannedRelationship) throws {
-        guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] else {
-            return
-        }
+        guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index],
+            case .toMany(let steps, let links, _) = argument, steps.isEmpty, links.inverseRelationship == links
+        else { return }
         let schema = run.inputs.destinationSchema
         let candidates = keys.candidates(indices, table: argument.table, for: planned.relationship, in: schema)
         let existing = keys.byTable[argument.table]
