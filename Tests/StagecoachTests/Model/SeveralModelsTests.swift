@@ -98,7 +98,9 @@ struct SeveralModelsTests {
         return []
     }
 
-    @Test("Seeds that failed once", arguments: [519_866_673, 99_300_781, 20_261_322, 20_261_346, 20_261_452] as [UInt64])
+    @Test(
+        "Seeds that failed once",
+        arguments: [519_866_673, 99_300_781, 20_261_322, 20_261_346, 20_261_452] as [UInt64])
     func known(seed: UInt64) throws {
         expectNone(try splitDifferences(seed))
         expectNone(try policyDifferences(seed))
