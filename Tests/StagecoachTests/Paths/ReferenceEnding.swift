@@ -15,7 +15,7 @@ extension Result where Success == ReferenceOutcome, Failure == ReferenceFailure 
             try migrate()
         } catch let error as MigrationError {
             switch self {
-            case .success: return ["the engine fails: \(error)"]
+            case .success: return ["the engine fails with \(error.code): \(error)"]
             case .failure: return error.category == .internal ? ["internal error: \(error)"] : []
             }
         }
