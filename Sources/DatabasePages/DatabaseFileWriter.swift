@@ -18,8 +18,8 @@ package final class DatabaseFileWriter {
     /// Opens the file.
     ///
     /// - Parameters:
-    ///   - pages: the number of pages that the file had when the writer was first opened, if a checkpoint is to be restored;
-    ///     nil: the number in the file's header.
+    ///   - pages: the number of pages after which the file is cut off (``cut(_:toPages:emptying:calls:)``); nil: the number in
+    ///     the file's header.
     ///   - streamsFrom: the offset in the file from which on full buffers are written in another thread.
     ///   - sparePage: the store of spare buffers that this writer takes its buffer from and leaves it to.
     /// - Throws: `store.damaged` if the file is not of the kind that is written here, `store.io` (74).
@@ -63,9 +63,6 @@ package final class DatabaseFileWriter {
     package func index(root: UInt32) -> IndexLoader {
         IndexLoader(tree: IndexTree(root: root, output: output, map: map))
     }
-
-    /// The number of pages that the file had when it was opened.
-    package var existingPages: UInt32 { map.existing }
 
     /// The number of pages of the file so far.
     package var pageCount: Int { Int(output.pageCount) }

@@ -7,7 +7,4 @@ struct ChainPosition {
     /// The expected number of objects of each entity in a source that does not exist yet, if the run is only planned;
     /// else nil.
     var expected: [String: Int]?
-    /// True if the checksums of the store and of its result files are kept beside them, for a chain that resumes from
-    /// them after it was killed.
-    var keepsSums = false
 }

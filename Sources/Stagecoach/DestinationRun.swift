@@ -77,7 +77,6 @@ final class DestinationRun {
         _ checkpoints: CheckpointScheduler, _ state: JournalRecord.State?
     ) throws -> ExistingStore? {
         checkpoints.identity = old?.identity ?? []
-        checkpoints.original = old?.descriptor
         if let state {
             if let appended = state.appended, appended.identity != checkpoints.identity {
                 throw MigrationError(
@@ -101,19 +100,16 @@ final class DestinationRun {
     /// Returns the path of the file with the reject lines of the mapping models that a killed run completed; nil if it
     /// has none.
     ///
-    /// - Throws: `journal.damaged` if the file is not as it was written, also if the killed run had no reject file. The
-    ///   run then begins anew.
+    /// - Throws: `journal.damaged` if the file is missing, also because the killed run had no reject file. The run then begins
+    ///   anew.
     private static func keptRejects(
         _ state: JournalRecord.State?, _ area: WorkArea
     ) throws(MigrationError) -> String? {
         guard let turns = state?.turns, turns.rejects != nil else { return nil }
         let path = area.rejectLinesPath(after: turns.done)
-        try FileSums.check(path, isWhole: true)
+        guard try DestinationPath.status(path) != nil else { throw StateReader.damaged("the rejected objects") }
         return path
     }
-
-    /// True if the checksums of the store and its result files are kept beside them, for a chain.
-    private var keepsSums: Bool { migration.link?.keepsSums ?? false }
 
     // MARK: - The run
 
@@ -146,13 +142,6 @@ final class DestinationRun {
             progress.complete(bytes: bytes)
             if let error = migration.cancellation.error { throw error }
             try idMap?.write(run, archive, firstMapping: known.count, storePath: area.storePath)
-            // A chain resumes from its private results. Their sums are there before they are.
-            if keepsSums {
-                for file in [rejectFile?.parts, idMap?.parts].compactMap(\.self) {
-                    try FileSums.begin(file.part, upTo: .max)
-                    FileSums.move(from: file.part, to: file.path)
-                }
-            }
             var report = try report(loaded, left, bytes: bytes)
             if !options.isDryRun {
                 try checkpoints.publish(
@@ -241,7 +230,6 @@ final class DestinationRun {
             } else {
                 try place.publish(area.storePath, permissions: permissions)
             }
-            if keepsSums { FileSums.move(from: area.storePath, to: place.path) }
         } catch {
             publication.withdraw()
             throw error

@@ -73,7 +73,13 @@ struct StoreLoad {
 
     private func begin() throws {
         let destination = store.destination
-        checkpoints?.fill(destination)
+        try checkpoints?.fill(destination)
+        let services = run.services
+        destination.checkCancelled = { () throws(MigrationError) in
+            guard let error = services.cancellation.error else { return }
+            throw error as? MigrationError
+                ?? MigrationError("interrupted", .temporary, "The migration was cancelled", cause: error)
+        }
         if existing == nil {
             destination.carriedIndexes = prepared.carriedIndexes
             destination.carried = prepared.carried
@@ -142,7 +148,7 @@ struct StoreLoad {
         let modelRun = ModelRun(
             previous, validation: validation, external: external, previousStepIDs: previousStepIDs,
             hasLaterModels: !isLast)
-        checkpoints?.draft.model = modelRun
+        checkpoints?.beginModel(modelRun)
         let stage = StageInputs(
             modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work, excuses: excuses,
             manager: migration.manager)
@@ -165,7 +171,7 @@ struct StoreLoad {
                 into: store.destination, load: fill)
             : RowPath(stage: stage).run(load: fill)
         if validation.ledger != nil { loaded.rejects = optimistic.report }
-        try checkpoints?.endModel()
+        checkpoints?.endModel()
         previous.end(modelRun, highest: outcome.highest, outcome.associations)
         return isStaged
     }
@@ -184,7 +190,7 @@ struct StoreLoad {
         }
         run.inputs.source.resumeCounting(from: state.countedValues)
         // Other states claim their files when they read them.
-        if state.stages == nil, state.references == nil, state.keys == nil { try run.inputs.work.removeUnclaimed() }
+        if state.stages == nil, state.references == nil { try run.inputs.work.removeUnclaimed() }
         if state.turns.isAtBeginning {
             checkpoints?.restore()
         } else if let written = state.turns.written {

@@ -36,17 +36,6 @@ struct PageReadingTests {
                 for side in 0..<2 {
                     let reader = try store.links(joinTable: table, in: layout, orderedBySide: side)
                     lines += try CoreDataStoreTests.lines(reader, slots: 4)
-                    // Behind any of them, one that is not there included.
-                    let pairs = try pairs(try store.links(joinTable: table, in: layout, orderedBySide: side), side)
-                    for place in Set([0, pairs.count / 3, pairs.count - 1]) where pairs.indices.contains(place) {
-                        for difference in -1...1 as ClosedRange<Int64> {
-                            let after = (first: pairs[place].first, second: pairs[place].second + difference)
-                            let rest = try self.pairs(
-                                try store.links(joinTable: table, in: layout, orderedBySide: side, after: after), side)
-                            let expected = pairs.filter { ($0.first, $0.second) > after }
-                            #expect(rest.elementsEqual(expected, by: ==), "behind \(after)")
-                        }
-                    }
                 }
             }
         }
@@ -54,18 +43,6 @@ struct PageReadingTests {
         let refusal = store.pagesRefusal
         try store.close()
         return (lines, refusal)
-    }
-
-    /// Links, the key of the side that they go by first.
-    private func pairs(_ reader: any RowReader, _ side: Int) throws -> [(first: Int64, second: Int64)] {
-        var batch = RowBatch(slots: 4, rowCapacity: 30, byteTarget: 1 << 16)
-        var pairs: [(first: Int64, second: Int64)] = []
-        while try reader.next(into: &batch) {
-            for row in 0..<batch.count {
-                pairs.append((batch[row, side].integerValue, batch[row, 1 - side].integerValue))
-            }
-        }
-        return pairs
     }
 
     @Test(

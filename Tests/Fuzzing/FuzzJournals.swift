@@ -69,8 +69,7 @@ enum FuzzJournals {
         var knowledge = DestinationStore.Knowledge()
         knowledge.indexed = [0]
         var state = JournalRecord.State(
-            stamp: 5, unit: 1, position: LoadPosition(), progress: progress, knowledge: knowledge)
-        state.fill = [1, 2, 3]
+            stamp: 5, unit: 1, pages: 7, progress: progress, knowledge: knowledge)
         state.stages = Array(repeating: 9, count: 40)
         let info: [AnyHashable: Any] = [
             "a": 1, "b": [2.5, "c", true] as [Any],

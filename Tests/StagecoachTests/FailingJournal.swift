@@ -50,12 +50,12 @@ final class FailingJournal: ForwardingFileCalls {
 }
 
 extension RunConditions {
-    /// Saves the state of a run after each batch.
+    /// Saves the state of a run after each unit of its load, and between all calls of user code.
     ///
     /// - Parameter failing: the number of records for which the journal has room; nil: any.
     static func savingOften(failingAfter records: Int? = nil) -> RunConditions {
         var conditions = RunConditions()
-        conditions.checkpointIntervals = .zero ... .zero
+        conditions.checkpointInterval = .zero
         if let records { conditions.fileCalls = FailingJournal(after: records) }
         return conditions
     }

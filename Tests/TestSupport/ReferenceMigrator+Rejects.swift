@@ -7,8 +7,8 @@ package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {
     package var key: Int64
     package var property: String
     package var rule: ReferenceViolation.Rule
-    /// The relationships that needed an object that was rejected at some time. Each is a true reason.
-    package var others: Set<String> = []
+    /// The relationships that rejected objects, of this round or a later one, leave with too few members. Each is a true reason.
+    package var others: [String: ReferenceViolation.Rule] = [:]
 
     package var description: String { "\(entity)/p\(key) \(property) \(rule.rawValue)" }
 }
@@ -34,14 +34,18 @@ extension ReferenceMigrator {
         try spread()
         rejectDuplicates()
         try spread()
-        for (index, reject) in report.rejects.enumerated() where reject.rule == .reference {
+        for (index, reject) in report.rejects.enumerated() {
             guard
                 let object = objects.first(where: {
                     $0.key == reject.key && $0.isRejected && $0.entity.definition.name == reject.entity
                 })
             else { continue }
-            report.rejects[index].others = Set(
-                (needed[ObjectIdentifier(object)] ?? []).filter(\.member.isRejected).map(\.name))
+            for (relationship, members) in needed[ObjectIdentifier(object)] ?? []
+            where members.contains(where: \.isRejected) {
+                let left = members.count { !$0.isRejected }
+                guard let rule = Self.broken(by: left, relationship) else { continue }
+                report.rejects[index].others[relationship.name] = rule == .missing ? .reference : rule
+            }
         }
         return objects.filter { $0.isExisting && !$0.isGone }.compactMap { object in
             firstViolation(object).map {
@@ -111,11 +115,8 @@ extension ReferenceMigrator {
                 if let reason { found.append((object, reason.0, reason.1)) }
             }
             guard !found.isEmpty else { return }
-            for (object, _, rule) in found where rule == .reference {
-                for relationship in relationshipsInOrder(object) where Self.broken(by: 0, relationship) != nil {
-                    needed[ObjectIdentifier(object), default: []] +=
-                        members(object, relationship.name).map { (relationship.name, $0) }
-                }
+            for (object, _, _) in found {
+                needed[ObjectIdentifier(object)] = relationshipsInOrder(object).map { ($0, members(object, $0.name)) }
             }
             reject(found)
         }

@@ -43,8 +43,8 @@ package final class ReferenceMigrator {
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     /// Source objects that a mapping fetched and did not filter.
     var fetched: [(mapping: Int, source: ReferenceObject)] = []
-    /// What an object that lost a reference needed, by the names of its required relationships.
-    var needed: [ObjectIdentifier: [(name: String, member: ReferenceObject)]] = [:]
+    /// The members that an object had before it was rejected because of rejected ones.
+    var needed: [ObjectIdentifier: [(relationship: RelationshipDescription, members: [ReferenceObject])]] = [:]
     /// The attribute whose value is being computed.
     private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []

@@ -9,24 +9,21 @@ extension SourceStore {
     ///
     /// Slots: key of side 0, key of side 1, order of side 0 or null, order of side 1 or null.
     ///
-    /// - Parameter after: the keys of the side and of the other side after which the links begin; nil for all links.
     /// - Throws: `store.damaged`.
     /// - Complexity: O(links) along an index. If the file has none for the side (frameworks before 637), a sort that spills
     ///   into the temporary directory, or stays in memory without one.
     package func links(
-        joinTable: Int, in layout: StoreLayout, orderedBySide side: Int,
-        after: (first: Int64, second: Int64)? = nil
+        joinTable: Int, in layout: StoreLayout, orderedBySide side: Int
     ) throws(MigrationError) -> any RowReader {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
-        if let scan = try pairScan(join, side: side, after: after) {
+        if let scan = try pairScan(join, side: side) {
             return PageReader(store: self, fill: scan.fill)
         }
         let keys = join.sides.map(\.column.quoted)
         let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
         let sql =
             "SELECT \((keys + orders).joined(separator: ", ")) FROM \(join.name.quoted) "
-            + (after.map { "WHERE (\(keys[side]), \(keys[1 - side])) > (\($0.first), \($0.second)) " } ?? "")
             + "ORDER BY \(keys[side]), \(keys[1 - side])"
         let statement = try query(sql)
         return LinkReader(store: self, statement: statement, side: side, table: join.name)

@@ -31,9 +31,7 @@ extension SourceStore {
     }
 
     /// Returns a scan of an index that has a join table's keys in the order of a side; nil if SQLite must read them.
-    func pairScan(
-        _ join: SourceJoinTable, side: Int, after: (first: Int64, second: Int64)?
-    ) throws(MigrationError) -> PairScan? {
+    func pairScan(_ join: SourceJoinTable, side: Int) throws(MigrationError) -> PairScan? {
         guard readsPages, replaced[join.name.uppercased()] == nil else { return nil }
         guard join.sides.allSatisfy({ $0.orderColumn == nil }) else {
             noteFallback(join.name, "its links have places in an order")
@@ -47,7 +45,7 @@ extension SourceStore {
                 noteFallback(join.name, "no index has its two keys as integers in the order that is read")
                 return nil
             }
-            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side), after: after)
+            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side))
         }
     }
 

@@ -15,7 +15,6 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     package let written = WriteCounter()
     /// The number of bytes written to temporary files.
     package let spilled = WriteCounter()
-    private let sums = OpenSums()
 
     /// Registers the VFS.
     ///
@@ -47,10 +46,7 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
                 file.pointee.pMethods = nil
                 return FailedCall.note(SQLITE_CANTOPEN, number: WorkVFS.reason(name, flags))
             }
-            let isWritten = given & SQLITE_OPEN_READWRITE != 0
-            let sums = isWritten ? this.sums.open(String(cString: name), flags) : nil
-            CountedFile.attach(
-                to: file, counter: this.written, sums: sums, isJournal: flags & SQLITE_OPEN_MAIN_JOURNAL != 0)
+            CountedFile.attach(to: file, counter: this.written)
             return SQLITE_OK
         }
         table.xDelete = { vfs, name, sync in
@@ -58,7 +54,6 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
                 return ResultCode.deleteError
             }
             let code = delete(standard, name, sync)
-            if code == SQLITE_OK, let name { WorkVFS.of(vfs)?.sums.didDelete(String(cString: name)) }
             // Deleting a missing file is not a failure.
             return code == ResultCode.deletesNothing ? code : FailedCall.note(code)
         }
@@ -109,41 +104,6 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
     }
 }
 
-/// The checksums of databases that a later run may resume, while connections have them open for writing.
-private final class OpenSums: @unchecked Sendable {
-    private struct Entry {
-        weak var sums: FileSums?
-    }
-
-    // The lock protects the entries. The checksums themselves belong to the thread of their connection.
-    private let lock = Mutex(())
-    private var entries: [String: Entry] = [:]
-    private static let journal = "-journal"
-
-    /// Returns the checksums for a database that is opened, or whose journal is; nil if it has none.
-    func open(_ path: String, _ flags: Int32) -> FileSums? {
-        if flags & SQLITE_OPEN_MAIN_DB != 0 {
-            let sums = FileSums(of: path)
-            lock.withLock { _ in entries[path] = sums.map(Entry.init) }
-            return sums
-        }
-        guard flags & SQLITE_OPEN_MAIN_JOURNAL != 0 else { return nil }
-        let sums = find(journal: path)
-        // SQLite creates the journal of a transaction of its own. One that it does not create is there to be rolled back.
-        sums?.beginTransaction(rollsBack: flags & SQLITE_OPEN_CREATE == 0)
-        return sums
-    }
-
-    /// Records the end of a transaction, whose journal was deleted.
-    func didDelete(_ path: String) { find(journal: path)?.endTransaction() }
-
-    private func find(journal path: String) -> FileSums? {
-        guard path.hasSuffix(Self.journal) else { return nil }
-        let database = String(path.dropLast(Self.journal.count))
-        return lock.withLock { _ in entries[database] }?.sums
-    }
-}
-
 /// A file structure placed after that of the default VFS. Its functions replace those that write, fail or close.
 ///
 /// The file stays that of the default VFS, and all other functions are called directly, so locks and shared memory need no
@@ -155,21 +115,9 @@ struct CountedFile {
     private var methods: sqlite3_io_methods
     private var original: UnsafePointer<sqlite3_io_methods>
     private var counter: Unmanaged<WriteCounter>
-    private var sums: Unmanaged<FileSums>?
-    /// True if the file is the rollback journal of that database.
-    private var isJournal: Bool
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<CountedFile> {
         (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize).assumingMemoryBound(to: CountedFile.self)
-    }
-
-    /// Reads a block of the file, padded with zeros beyond its end.
-    private static func read(
-        _ file: UnsafeMutablePointer<sqlite3_file>, _ space: UnsafeMutableRawBufferPointer, _ place: Int
-    ) -> Bool {
-        let code = CountedFile.of(file).pointee.original.pointee.xRead?(
-            file, space.baseAddress, Int32(space.count), sqlite3_int64(place))
-        return code == SQLITE_OK || code == ResultCode.shortRead
     }
 
     /// Opens a file for SQLite's sorts. The default VFS unlinks it at once; a crash before that leaves an empty spill file, which
@@ -185,18 +133,16 @@ struct CountedFile {
         let flags = flags & ~SQLITE_OPEN_EXCLUSIVE
         let code = DelegatingVFS.standard.flatMap { $0.pointee.xOpen?($0, name, file, flags, nil) } ?? SQLITE_CANTOPEN
         guard code == SQLITE_OK else { return FailedCall.note(code) }
-        attach(to: file, counter: counter, sums: nil, isJournal: false)
+        attach(to: file, counter: counter)
         // Version 1: of a file of a later one, SQLite asks for space in advance, and some file systems write it for that.
         of(file).pointee.methods.iVersion = 1
         return SQLITE_OK
     }
 
-    fileprivate static func attach(
-        to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter, sums: FileSums?, isJournal: Bool
-    ) {
+    fileprivate static func attach(to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter) {
         guard let original = file.pointee.pMethods else { return }
         var methods = original.pointee
-        keepSums(&methods)
+        countWrites(&methods)
         noteFailures(&methods)
         methods.xClose = { file in
             guard let file else { return SQLITE_OK }
@@ -204,7 +150,6 @@ struct CountedFile {
             let original = this.pointee.original
             file.pointee.pMethods = original
             this.pointee.counter.release()
-            this.pointee.sums?.release()
             this.deinitialize(count: 1)
             return original.pointee.xClose?(file) ?? SQLITE_OK
         }
@@ -212,55 +157,29 @@ struct CountedFile {
             .bindMemory(to: CountedFile.self, capacity: 1)
         place.initialize(
             to: CountedFile(
-                methods: methods, original: original, counter: Unmanaged.passRetained(counter),
-                sums: sums.map { Unmanaged.passRetained($0) }, isJournal: isJournal))
+                methods: methods, original: original, counter: Unmanaged.passRetained(counter)))
         // The table is the first member of the structure.
         file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
-    /// Replaces the functions that change a file: they count, and keep the checksums.
-    private static func keepSums(_ methods: inout sqlite3_io_methods) {
+    /// Replaces the functions that change a file: writes are counted, and the reasons of failures noted.
+    private static func countWrites(_ methods: inout sqlite3_io_methods) {
         methods.xWrite = { file, buffer, count, offset in
             guard let file else { return ResultCode.writeError }
             let this = CountedFile.of(file)
             guard let write = this.pointee.original.pointee.xWrite else { return ResultCode.writeError }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
-            let code = write(file, buffer, count, offset)
-            if code == SQLITE_OK, let sums = this.pointee.sums {
-                let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
-                let isJournal = this.pointee.isJournal
-                sums._withUnsafeGuaranteedRef { sums in
-                    if !isJournal {
-                        sums.note(bytes, at: Int(offset)) { CountedFile.read(file, $0, $1) }
-                    } else if offset == 0, bytes.first == 0 {
-                        // A journal that is neither deleted nor truncated ends with zeros in its header.
-                        sums.endTransaction()
-                    }
-                }
-            }
-            return FailedCall.note(code)
+            return FailedCall.note(write(file, buffer, count, offset))
         }
         methods.xTruncate = { file, size in
             guard let file, let truncate = CountedFile.of(file).pointee.original.pointee.xTruncate else {
                 return ResultCode.truncateError
             }
-            let code = truncate(file, size)
-            if code == SQLITE_OK, let sums = CountedFile.of(file).pointee.sums {
-                let isJournal = CountedFile.of(file).pointee.isJournal
-                let part = Int(size) % FileSums.block
-                sums._withUnsafeGuaranteedRef { sums in
-                    if isJournal {
-                        if size == 0 { sums.endTransaction() }
-                    } else if part > 0 {
-                        sums.noteBlock(at: Int(size) - part) { CountedFile.read(file, $0, $1) }
-                    }
-                }
-            }
-            return FailedCall.note(code)
+            return FailedCall.note(truncate(file, size))
         }
     }
 
-    /// Replaces functions by those that note the reason of a failure. A sync also tells the checksums.
+    /// Replaces functions by those that note the reason of a failure.
     private static func noteFailures(_ methods: inout sqlite3_io_methods) {
         methods.xRead = { file, buffer, count, offset in
             guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
@@ -272,13 +191,7 @@ struct CountedFile {
             guard let file, let sync = CountedFile.of(file).pointee.original.pointee.xSync else {
                 return ResultCode.writeError
             }
-            let code = sync(file, flags)
-            let this = CountedFile.of(file)
-            // SQLite syncs the database when a transaction has written all of it, before the journal ends.
-            if code == SQLITE_OK, !this.pointee.isJournal {
-                this.pointee.sums?._withUnsafeGuaranteedRef { $0.finishTransaction() }
-            }
-            return FailedCall.note(code)
+            return FailedCall.note(sync(file, flags))
         }
         methods.xFileControl = { file, operation, argument in
             guard let file, let control = CountedFile.of(file).pointee.original.pointee.xFileControl else {

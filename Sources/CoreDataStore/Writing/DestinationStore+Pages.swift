@@ -101,7 +101,7 @@ extension DestinationStore {
     /// Makes the indexes of all tables that may be filled by pages, before the first table is filled. Made later, they would
     /// cost each table a synced transaction of its own.
     private func makeIndexesAhead() throws(MigrationError) {
-        guard !hasIndexesAhead, !wantsJournal else { return }
+        guard !hasIndexesAhead else { return }
         hasIndexesAhead = true
         let before = try fileSchema()
         func make(_ indexes: [SortableIndex], _ table: String, isIndexed: Bool) throws(MigrationError) {
@@ -117,53 +117,65 @@ extension DestinationStore {
         }
     }
 
-    /// Gives an empty table exactly the indexes that pages will fill.
-    private func setIndexes(of table: String, _ indexes: [SortableIndex]) throws(MigrationError) {
+    /// Gives an empty table exactly the indexes that pages will fill, and returns these. Once states describe the file, no index
+    /// is made or dropped ahead: pages fill those that are there, and SQLite builds the others after the rows.
+    private func setIndexes(
+        of table: String, _ indexes: [SortableIndex], among all: [SortableIndex]
+    ) throws(MigrationError) -> [SortableIndex] {
+        if wantsJournal {
+            let present = try indexNames(of: table)
+            return all.filter { present.contains($0.name) }
+        }
+        try makeIndexesAhead()
         let present = try indexNames(of: table)
         // An index of an empty table costs nothing; only its root page is needed.
         let statements =
             present.subtracting(indexes.map(\.name)).sorted().map { "DROP INDEX \(SQLName.quoted($0))" }
             + indexes.filter { !present.contains($0.name) }.map(\.statement)
-        guard !statements.isEmpty else { return }
-        try willAlter?()
         for statement in statements { try connection.execute(statement) }
+        return indexes
     }
 
     /// Returns a writer that fills a table and those of its indexes that can be sorted.
+    ///
+    /// - Parameters:
+    ///   - indexes: the indexes for which there is memory.
+    ///   - all: these, and the others that could be sorted.
     func pageWriter(
         of table: String, isKeyed: Bool, _ affinities: [ColumnAffinity], entity: String, indexes: [SortableIndex],
-        resumingFrom state: [UInt8]?
+        among all: [SortableIndex]
     ) throws(MigrationError) -> PageTableWriter {
-        let writer = PageTableWriter(
+        var chosen: [SortableIndex] = []
+        return PageTableWriter(
             path: path, entity: entity,
-            begin: { known throws(MigrationError) in
+            checkCancelled: { () throws(MigrationError) in try self.checkCancelled?() },
+            begin: { () throws(MigrationError) in
                 try self.beginTransaction()
-                let indexes = known.map { known in indexes.filter { known.contains($0.name) } } ?? indexes
-                if known == nil {
-                    try self.makeIndexesAhead()
-                    try self.setIndexes(of: table, indexes)
-                }
-                let target = try self.pageTarget(table, isKeyed: isKeyed, affinities, indexes: indexes)
+                chosen = try self.setIndexes(of: table, indexes, among: all)
+                let target = try self.pageTarget(table, isKeyed: isKeyed, affinities, indexes: chosen)
                 try self.letGo()
                 return target
             },
             end: { filled throws(MigrationError) in
                 try self.beginTransaction()
                 // Drop them now, because a query would use an empty index.
-                for index in indexes where !filled.contains(index.name) {
+                for index in chosen where !filled.contains(index.name) {
                     try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")
                 }
             })
-        if let state { try writer.resume(from: state) }
-        writer.passed = passed
-        return writer
     }
 
     /// Returns the indexes of an entity table that cover all its rows, as many as the memory allows.
     func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
         guard let indexSorts = filling.indexSorts else { return [] }
+        return Array(allSortableIndexes(ofTable: table).prefix(indexSorts.memory / IndexSorts.leastMemory))
+    }
+
+    /// Returns the indexes of an entity table that cover all its rows.
+    func allSortableIndexes(ofTable table: Int) -> [SortableIndex] {
+        guard filling.indexSorts != nil else { return [] }
         let description = schema.tables[table]
-        let found = schema.indexes[table].compactMap { index -> SortableIndex? in
+        return schema.indexes[table].compactMap { index -> SortableIndex? in
             guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms,
                 !index.terms.contains(where: { $0.column == StoreIndex.Term.key })
             else { return nil }
@@ -175,7 +187,6 @@ extension DestinationStore {
             return SortableIndex(
                 name: index.name, statement: index.statement(on: description), isUnique: index.isUnique, terms: terms)
         }
-        return Array(found.prefix(indexSorts.memory / IndexSorts.leastMemory))
     }
 
     /// Returns the index of a join table's second column.

@@ -1,4 +1,5 @@
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Glibc
 import SpillStorage
@@ -7,7 +8,7 @@ import SpillStorage
 ///
 /// From the first checkpoint on, SQLite keeps a rollback journal and syncs. A journal elsewhere describes states of the file.
 /// Each has a number in the file's user version, which changes in the same transaction as the content. The number found in a
-/// file selects the description: the last one with this number. Pages added after that state are cut off.
+/// file selects the description: the last one with this number. What pages filled after that state is cut off.
 extension DestinationStore {
     /// The facts about a store that its file does not contain.
     package struct Knowledge: Equatable, Sendable, StateCodable {
@@ -54,13 +55,38 @@ extension DestinationStore {
         }
     }
 
-    /// Checks that a table has no rows if pages are about to fill it from its start. An interrupted run may have progressed
-    /// further than the older state from which this run resumes.
-    ///
-    /// - Throws: `journal.damaged`, `store.damaged`.
-    package func checkEmpty(_ table: String) throws(MigrationError) {
-        guard filling.writesPages, try connection.hasRows(table) else { return }
-        throw StateReader.damaged("\(table) has rows that no state tells of")
+    /// The number of the file's pages, if pages fill it below SQLite; nil if SQLite alone writes.
+    package var filledPages: Int? {
+        get throws(MigrationError) {
+            guard filling.writesPages else { return nil }
+            return try connection.integer("PRAGMA page_count").map(Int.init)
+        }
+    }
+
+    /// The extent of a file that pages fill below SQLite, at a moment between two tables.
+    package struct FilledPages {
+        let pages: Int
+        /// The names of the tables that had no rows.
+        let empty: Set<String>
+
+        package init(pages: Int, empty: Set<String>) { (self.pages, self.empty) = (pages, empty) }
+
+        /// Cuts off what a killed process filled since. The connection must not be in a transaction.
+        func cut(_ path: String, _ connection: Connection) throws(MigrationError) {
+            guard let pages = UInt32(exactly: pages), pages > 1 else { throw StateReader.damaged("\(pages) pages") }
+            var roots: (tables: [UInt32], indexes: [UInt32]) = ([], [])
+            do {
+                let trees = try connection.prepare(
+                    "SELECT type, tbl_name, rootpage FROM sqlite_master WHERE type IN ('table', 'index')")
+                while try trees.step() {
+                    guard let table = trees.text(1), empty.contains(table),
+                        let root = UInt32(exactly: trees.integer(2)), root > 0
+                    else { continue }
+                    if trees.text(0) == "table" { roots.tables.append(root) } else { roots.indexes.append(root) }
+                }
+            }
+            try DatabaseFileWriter.cut(path, toPages: pages, emptying: roots)
+        }
     }
 
     /// Lets SQLite roll back the transaction after a kill, from the next transaction on.

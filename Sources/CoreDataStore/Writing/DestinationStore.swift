@@ -61,10 +61,8 @@ package final class DestinationStore {
     package var stamp: Int64 = 0
     /// Called directly before the last transaction is committed.
     package var willCommit: (() throws(MigrationError) -> Void)?
-    /// Called before the connection alters a table that pages are about to fill.
-    package var willAlter: (() throws(MigrationError) -> Void)?
-    /// Passed to every page writer.
-    package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
+    /// Called now and then while pages become the index of a table, which may take seconds.
+    package var checkCancelled: (() throws(MigrationError) -> Void)?
 
     /// Makes the file with all its tables, fixed ones included, and begins the transaction.
     ///
@@ -135,13 +133,18 @@ package final class DestinationStore {
         self.knowledge = knowledge
     }
 
-    /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
+    /// Opens a store that a killed process wrote, recovered, between two transactions.
     ///
-    /// - Parameter stamp: the number of its state.
+    /// - Parameters:
+    ///   - stamp: the number of its state.
+    ///   - state: what pages had filled in that state; nil if none did. What they filled since is cut off.
+    /// - Throws: `journal.damaged`, `store.damaged`, `store.io` (74).
     package convenience init(
-        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cacheBytes: Int, vfs: String?
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cuttingTo state: FilledPages?,
+        cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
         let connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
+        if let state { try state.cut(path, connection) }
         self.init(path, schema, knowledge, stamp, connection)
         sharesFile = true
         wantsJournal = true
@@ -190,17 +193,15 @@ package final class DestinationStore {
     ///   - table: the index in the schema's tables.
     ///   - isWhole: true if this writer gets all rows. If false, indexes wait for ``createIndexes(table:)``, because a later
     ///     row would conflict in a unique one.
-    ///   - state: the state of another process's writer, from which this one resumes.
-    package func tableWriter(
-        _ table: Int, isWhole: Bool = true, resumingFrom state: [UInt8]? = nil
-    ) throws(MigrationError) -> any TableWriter {
+    package func tableWriter(_ table: Int, isWhole: Bool = true) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.entityName(of: description)
-        if try state != nil ? true : canWritePages(description.name, isIndexed: knowledge.indexed.contains(table)) {
+        if try canWritePages(description.name, isIndexed: knowledge.indexed.contains(table)) {
             return try pageWriter(
                 of: description.name, isKeyed: true,
                 description.columns.map { ColumnAffinity(declaredType: $0.type) }, entity: entity,
-                indexes: isWhole ? sortableIndexes(ofTable: table) : [], resumingFrom: state)
+                indexes: isWhole ? sortableIndexes(ofTable: table) : [],
+                among: isWhole ? allSortableIndexes(ofTable: table) : [])
         }
         try beginTransaction()
         if !isAppending, !knowledge.indexed.contains(table) { try dropIndexesAhead(of: description.name) }
@@ -219,17 +220,17 @@ package final class DestinationStore {
     /// - Parameters:
     ///   - joinTable: the index in the schema's join tables.
     ///   - ignoresDuplicates: true to skip an existing link instead of throwing `store.constraint`.
-    ///   - state: the state of another process's writer, from which this one resumes.
     package func joinWriter(
-        _ joinTable: Int, ignoresDuplicates: Bool = false, resumingFrom state: [UInt8]? = nil
+        _ joinTable: Int, ignoresDuplicates: Bool = false
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
         let isIndexed = knowledge.indexedJoins.contains(joinTable)
-        if try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed) {
+        if try ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed) {
             return try pageWriter(
                 of: join.name, isKeyed: false, join.columnNames.map { _ in .integer }, entity: entity,
-                indexes: sortableIndexes(ofJoinTable: joinTable), resumingFrom: state)
+                indexes: sortableIndexes(ofJoinTable: joinTable),
+                among: sortableIndexes(ofJoinTable: joinTable))
         }
         try beginTransaction()
         if !isAppending, !isIndexed { try dropIndexesAhead(of: join.name) }
@@ -257,10 +258,7 @@ package final class DestinationStore {
         package let stamp: Int64
 
         /// Removes the copy.
-        package func remove() {
-            unlink(path)
-            FileSums.remove(of: path)
-        }
+        package func remove() { unlink(path) }
     }
 
     /// Copies the file in its present state, to return to it with ``init(reopening:at:schema:cacheBytes:vfs:checkCancelled:)``. All writers
@@ -287,10 +285,6 @@ package final class DestinationStore {
 
     private static func copy(_ path: String, to target: String, checkCancelled: () throws -> Void) throws {
         try FileCopy.copy(path, to: target, keepsPermissions: true, checkCancelled: checkCancelled)
-        FileSums.remove(of: target)
-        let sums = FileSums.path(of: path)
-        guard access(sums, F_OK) == 0 else { return }
-        try FileCopy.copy(sums, to: FileSums.path(of: target), checkCancelled: checkCancelled)
     }
 
     /// Returns the checkpoint that another process made of this store at the same point of its work.
@@ -320,7 +314,6 @@ package final class DestinationStore {
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
                 context: .init(path: path))
         }
-        FileSums.move(from: copy, to: path)
         let connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         self.init(path, schema, checkpoint.knowledge, checkpoint.stamp, connection)
         filling = checkpoint.filling

@@ -49,35 +49,29 @@ package final class PageTableWriter: TableWriter {
     let path: String
     /// The root entity of the table, for messages.
     private let entity: String
-    /// Returns the target. It is called with the names of the indexes made before a checkpoint; with nil it makes them.
-    let begin: (Set<String>?) throws(MigrationError) -> Target
+    private let begin: () throws(MigrationError) -> Target
     private let end: (Set<String>) throws(MigrationError) -> Void
     /// The open file; nil before the first row, so that a table without rows costs nothing.
-    var open: Open?
-    var rows: Int64 = 0
+    private var open: Open?
+    private var rows: Int64 = 0
     /// The last entry of the primary key's index; nil before the first one.
-    @exclusivity(unchecked) var last: (Int64, Int64)?
-    /// True if all rows are in the table's tree.
-    package var isComplete = false
-    /// The size of the store's file so far; 0 before the first row.
-    package var byteCount: Int { open.map { $0.file.pageCount * FileSums.block } ?? 0 }
-    var built: Set<String> = []
-    /// True while an index is built. No checkpoint can be taken then.
-    var isBuilding = false
+    @exclusivity(unchecked) private var last: (Int64, Int64)?
+    private var built: Set<String> = []
     private var isFinished = false
-    /// Called after the file is opened for the first row, before the first sort, now and then while an index is built, and
-    /// after each index.
-    package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
+    /// Called now and then while an index is built, which may take seconds.
+    private let checkCancelled: () throws(MigrationError) -> Void
 
     /// - Parameters:
     ///   - begin: called before the first row. It ends the connection's transaction and returns the target.
     ///   - end: called after the last row, if there was one, with the names of the indexes that were built.
     init(
-        path: String, entity: String, begin: @escaping (Set<String>?) throws(MigrationError) -> Target,
+        path: String, entity: String, checkCancelled: @escaping () throws(MigrationError) -> Void,
+        begin: @escaping () throws(MigrationError) -> Target,
         end: @escaping (Set<String>) throws(MigrationError) -> Void
     ) {
         self.path = path
         self.entity = entity
+        self.checkCancelled = checkCancelled
         self.begin = begin
         self.end = end
     }
@@ -103,9 +97,8 @@ package final class PageTableWriter: TableWriter {
 
     private func opened() throws(MigrationError) -> Open {
         if let open { return open }
-        let made = Open(try begin(nil), file: try DatabaseFileWriter(path: path))
+        let made = Open(try begin(), file: try DatabaseFileWriter(path: path))
         open = made
-        try passed?(self)
         return made
     }
 
@@ -132,22 +125,14 @@ package final class PageTableWriter: TableWriter {
     package func finish() throws(MigrationError) {
         isFinished = true
         guard let open else { return }
-        if !isComplete {
-            try open.table.finish()
-            try open.primary?.finish()
-            isComplete = true
-            try passed?(self)
-        }
+        try open.table.finish()
+        try open.primary?.finish()
         for (place, index) in open.target.indexes.enumerated() {
             guard let sorter = index.sorter else { continue }
-            isBuilding = true
-            let outcome = try sorter.build(into: open.file.index(root: index.root)) { () throws(MigrationError) in
-                try self.passed?(self)
-            }
+            try checkCancelled()
+            let outcome = try sorter.build(into: open.file.index(root: index.root), checkCancelled: checkCancelled)
             if case .built = outcome { built.insert(index.name) }
-            isBuilding = false
             self.open?.target.indexes[place].sorter = nil
-            try passed?(self)
         }
         self.open = nil
         try open.file.finish()

@@ -4,7 +4,7 @@ import SpillStorage
 /// Builds the tree of an index.
 extension IndexSorter {
     /// A closure that is called between two entries while a tree is built.
-    package typealias Passed = () throws(MigrationError) -> Void
+    package typealias CancellationCheck = () throws(MigrationError) -> Void
 
     /// The number of entries between two calls.
     private static let step = 4096
@@ -13,15 +13,17 @@ extension IndexSorter {
     ///
     /// - Parameters:
     ///   - loader: the loader of an empty tree.
-    ///   - passed: called now and then.
-    /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`; the error of `passed`.
-    package func build(into loader: IndexLoader, passed: Passed? = nil) throws(MigrationError) -> Outcome {
+    ///   - checkCancelled: called now and then.
+    /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`; the error of `checkCancelled`.
+    package func build(into loader: IndexLoader, checkCancelled: CancellationCheck? = nil) throws(MigrationError)
+        -> Outcome
+    {
         if isTooLarge { return .tooLarge }
         let finished = try halves?.finish()
         halves = nil
         // The usual case: half words only.
         if sorter == nil, entries == nil, let finished, let form {
-            return try build(from: finished, form, into: loader, passed)
+            return try build(from: finished, form, into: loader, checkCancelled)
         }
         let merged =
             takesWords
@@ -29,12 +31,13 @@ extension IndexSorter {
         let others = try entries?.finish()
         sorter = nil
         entries = nil
-        return try build(from: merged, others, into: loader, passed)
+        return try build(from: merged, others, into: loader, checkCancelled)
     }
 
     /// Builds the index's tree from half words alone.
     private func build(
-        from sorted: SortedRecords, _ form: CompactIndexEntry, into loader: IndexLoader, _ passed: Passed?
+        from sorted: SortedRecords, _ form: CompactIndexEntry, into loader: IndexLoader,
+        _ checkCancelled: CancellationCheck?
     ) throws(MigrationError) -> Outcome {
         let isPair = terms.count == 2
         // The bits above the row's id of the entry before; 0 if that has a NULL, because values without NULL are never 0.
@@ -48,7 +51,7 @@ extension IndexSorter {
             let end = records + count * width
             while next < end {
                 if sinceCall == Self.step {
-                    try passed?()
+                    try checkCancelled?()
                     sinceCall = 0
                 }
                 let most = min(Self.step - sinceCall, (end - next) / width)
@@ -80,7 +83,8 @@ extension IndexSorter {
 
     /// Builds the index's tree from entries of all kinds.
     private func build(
-        from sortedWords: SortedWords?, _ entries: SortedEntries?, into loader: IndexLoader, _ passed: Passed?
+        from sortedWords: SortedWords?, _ entries: SortedEntries?, into loader: IndexLoader,
+        _ checkCancelled: CancellationCheck?
     ) throws(MigrationError) -> Outcome {
         let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
         defer { record.deallocate() }
@@ -112,7 +116,7 @@ extension IndexSorter {
             }
             count += 1
             try loader.append(next)
-            if count % Self.step == 0 { try passed?() }
+            if count % Self.step == 0 { try checkCancelled?() }
             if next.baseAddress == UnsafeRawPointer(record) {
                 hasWord = try sortedWords?.next(into: words) ?? false
             } else {

@@ -34,9 +34,6 @@ final class PageOutput {
     private var firstBuffered: UInt32
     /// The number of the last page of the file, written or buffered.
     private(set) var pageCount: UInt32
-    /// The checksums of the file's pages; nil if it has none.
-    private let sums: FileSums?
-    private var sumRoom: [UInt64] = []
 
     /// Opens the file.
     ///
@@ -51,7 +48,6 @@ final class PageOutput {
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
         let descriptor = Int32(truncatingIfNeeded: result)
         self.descriptor = descriptor
-        sums = FileSums(of: path, calls: calls)
         let direct = DirectFile(path: path, calls: calls)
         stream = StreamWriter(from: streamsFrom) { bytes, place throws(MigrationError) in
             let done = try direct.write(bytes, at: place)
@@ -138,26 +134,17 @@ final class PageOutput {
     }
 
     /// Writes the buffered pages, and waits until everything is written.
-    ///
-    /// - Parameter continues: true if more pages will come: then these are written with direct I/O too, like those before and
-    ///   after.
-    func flush(continues: Bool = false) throws(MigrationError) {
+    func flush() throws(MigrationError) {
         try stream.wait()
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
-        note(bytes, from: firstBuffered)
-        if continues, later != nil {
-            try stream.write(bytes, at: offset(of: firstBuffered))
-        } else {
-            try write(bytes, at: offset(of: firstBuffered))
-        }
+        try write(bytes, at: offset(of: firstBuffered))
         firstBuffered = pageCount + 1
     }
 
     private func flushFull() throws(MigrationError) {
         let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(bufferedPages) * PageGeometry.pageSize)
-        note(bytes, from: firstBuffered)
         try stream.begin(bytes, at: offset(of: firstBuffered))
         // The write before has ended, so its buffer is free.
         let half = LargeMemory.hugePage / 2
@@ -173,13 +160,6 @@ final class PageOutput {
         firstBuffered = pageCount + 1
     }
 
-    /// Notes the checksums of pages that are about to be appended to the file.
-    private func note(_ bytes: UnsafeRawBufferPointer, from first: UInt32) {
-        guard let sums else { return }
-        FileSums.sums(of: bytes, from: Int(first) - 1, in: &sumRoom)
-        sums.note(sumRoom, from: Int(first) - 1)
-    }
-
     /// Waits if bytes that are about to be read or overwritten are still being written.
     private func waitForWrites(at place: Int, count: Int) throws(MigrationError) {
         if stream.underWay.overlaps(place..<place + count) { try stream.wait() }
@@ -191,7 +171,6 @@ final class PageOutput {
     /// Overwrites a page that is in the file already.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
-        sums?.note([FileSums.sum(of: bytes, number: page)], from: Int(page) - 1)
         try waitForWrites(at: offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }
@@ -199,12 +178,10 @@ final class PageOutput {
     /// Overwrites parts of the file's header.
     func overwriteHeader(_ parts: [(place: Int, bytes: [UInt8])]) throws(MigrationError) {
         try waitForWrites(at: 0, count: PageGeometry.pageSize)
-        sums?.suspend(block: 0)
         for part in parts {
             let result = part.bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: part.place) }
             guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
         }
-        sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }
     }
 
     /// Reads bytes of pages that are in the file already.

@@ -36,12 +36,12 @@ final class PointerMap {
     private static let mostWaiting = 64
 
     private let output: PageOutput
-    var blocks: [UInt32: Block] = [:]
+    private var blocks: [UInt32: Block] = [:]
     private var last: (page: UInt32, block: Block)?
     /// The number of pages that the file had before. Map pages among them are read when they are needed.
     let existing: UInt32
     /// The last map page that was written before it was complete.
-    var lastWritten: UInt32 = 0
+    private var lastWritten: UInt32 = 0
 
     init(output: PageOutput, existingPages: UInt32) {
         self.output = output
@@ -92,6 +92,19 @@ final class PointerMap {
             lastWritten = max(lastWritten, page)
         }
         last = nil
+    }
+
+    /// Clears the entries of pages behind a page, in the last map page of a file that was cut off there.
+    func forgetEntries(after page: UInt32) throws(MigrationError) {
+        let mapPage = PageGeometry.mapPage(of: page)
+        let known = page - mapPage
+        guard page >= 2, known < PageGeometry.entriesPerMap else { return }
+        let block = Block(page: mapPage)
+        let bytes = UnsafeMutableRawBufferPointer(start: block.bytes, count: PageGeometry.pageSize)
+        try output.read(into: bytes, at: (Int(mapPage) - 1) * PageGeometry.pageSize)
+        UnsafeMutableRawBufferPointer(rebasing: bytes[Int(known * 5)..<Int(PageGeometry.entriesPerMap * 5)])
+            .initializeMemory(as: UInt8.self, repeating: 0)
+        try output.overwrite(mapPage, with: block.bytes)
     }
 
     /// Writes the map pages that are not complete. All pages must be in the file already.

@@ -7,7 +7,7 @@ import Rows
 /// Entries ascend strictly, including their rows' ids. So a loop of pages is detected, and the walk ends.
 ///
 /// Memory: 64 KiB of leaves and a page for each level.
-/// Complexity: O(pages of the index that hold the requested pairs).
+/// Complexity: O(pages of the index).
 package final class PairScan {
     /// An entry; NULL is less than every number.
     private struct Entry {
@@ -42,8 +42,6 @@ package final class PairScan {
     private let way: TreeDescent
     private var leaf: TreeLeaf
     private var last: Entry?
-    /// The pair that the scan begins behind: all entries up to it are skipped, itself included. Nil once an entry is behind it.
-    private var after: (first: Int64, second: Int64)?
     private var isStarted = false
     private var isFinished = false
 
@@ -53,10 +51,8 @@ package final class PairScan {
     ///   - slots: the slots for the two columns' values.
     ///   - columns: 1 or 2; if 1, the second slot is not set.
     ///   - readsAll: true to read entries with NULL too; the keys of the rows are then those of the table's rows.
-    ///   - after: the pair of values behind which the scan begins; nil: from the first entry.
     package init(
-        file: PageFile, root: UInt32, table: String, slots: (Int, Int), columns: Int = 2, readsAll: Bool = false,
-        after: (first: Int64, second: Int64)? = nil
+        file: PageFile, root: UInt32, table: String, slots: (Int, Int), columns: Int = 2, readsAll: Bool = false
     ) {
         precondition(columns == 1 || columns == 2)
         self.columns = columns
@@ -64,7 +60,6 @@ package final class PairScan {
         self.file = file
         self.table = table
         self.slots = (slots.0, slots.1)
-        self.after = after
         way = TreeDescent(file: file, root: root, interior: .indexInterior, leaf: .indexLeaf)
         leaf = TreeLeaf(bytes: way.start)
     }
@@ -121,10 +116,6 @@ package final class PairScan {
             return
         }
         guard let first = entry.first, let second = entry.second else { return }
-        if let after {
-            if (first, second) <= after { return }
-            self.after = nil
-        }
         let cells = batch.cells(ofRow: batch.appendRow(key: 0))
         cells[slots.first] = .integer(first)
         cells[slots.second] = .integer(second)
@@ -182,7 +173,6 @@ package final class PairScan {
             }
             let index = level.next / 2
             level.next += 1
-            if level.next % 2 == 1, index < level.count, try isPassed(level, index) { continue }
             if level.next % 2 == 0 {
                 try add(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page, &batch)
                 return true
@@ -193,13 +183,5 @@ package final class PairScan {
             }
         }
         return false
-    }
-
-    /// Tells whether all entries in the child before a cell are skipped. They are if the entry of the cell is.
-    private func isPassed(_ level: InteriorPage, _ index: Int) throws(MigrationError) -> Bool {
-        guard let after else { return false }
-        let divider = try entry(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page)
-        guard let first = divider.first, let second = divider.second else { return true }
-        return (first, second) <= after
     }
 }

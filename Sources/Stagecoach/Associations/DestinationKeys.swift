@@ -66,14 +66,6 @@ struct KeyLookup {
         base = keys.base
     }
 
-    /// Returns the source key of the row with a destination key, or of the nearest row before it. Returns nil if none is known.
-    func sourceKey(atOrBefore destination: Int64) throws(MigrationError) -> Int64? {
-        if isKept { return destination }
-        let (rank, overflow) = destination.subtractingReportingOverflow(base)
-        guard !overflow, rank > 0 else { return nil }
-        return try index.key(atRank: Int(min(rank, Int64(index.count))) - 1)
-    }
-
     /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it, or if the object is rejected.
     @inline(__always)
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {

@@ -8,14 +8,6 @@ import SpillStorage
 /// The scan of keys before any rows: reads the keys of every source table once and fills the association tables of all mappings
 /// that need no user code, for the whole plan. A reference to a later pass is then an ordinary lookup.
 struct KeyScan {
-    /// A table whose keys the load collects, because they are not looked up before all its rows are read.
-    struct UnaskedTable {
-        /// The mapping whose load collects them.
-        let mapping: Int
-        /// The last key that a killed run had read; nil if the load reads the table from its beginning.
-        let readThrough: Int64?
-    }
-
     let run: MigrationRun
     let archive: AssociationArchive
     let keysBefore: KeysBefore
@@ -23,16 +15,14 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
     let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
-    /// The source tables whose keys the load collects, by index.
-    var unasked: [Int: UnaskedTable] = [:]
+    /// The source tables whose keys the load collects, because they are not looked up before all their rows are read; each with
+    /// the mapping whose load does.
+    var unasked: [Int: Int] = [:]
     /// The source tables whose keys are collected while objects are made of their rows, each with the mapping that makes them;
     /// see ``PolicyPath``.
     var awaited: [Int: Int] = [:]
 
-    /// The keys that a killed run had read: a section of the state that this run resumes from; nil if it does not.
-    var saved: [UInt8]?
-
-    /// Reads the keys, or restores them.
+    /// Reads the keys.
     ///
     /// - Returns: the keys of every declarative mapping, by mapping index; the keys of every source table, by table; and the
     ///   still empty indices of the tables in ``awaited``.
@@ -42,7 +32,6 @@ struct KeyScan {
         var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: DestinationKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
-        var saved = try SavedKeys(saved)
         var filtered: [DestinationKeys] = []
         // Tables that are only looked up are scanned too, so that references to missing rows are counted as dangling.
         let scanned = Set(mappings.filter { !$0.belongsToPreviousModel }.compactMap(\.sourceTable)).union(
@@ -59,14 +48,9 @@ struct KeyScan {
             }
             let (sets, plain) = makeSets(of: table, allowance: allowance)
             for keys in sets { byMapping[keys.mapping.index] = keys }
-            if try saved.restore(table: table, &all, sets) {
-                byTable[table] = all
-                continue
-            }
             if let own = unasked[table], let only = plain.values.first {
-                byMapping[own.mapping]?.isFilledByLoad = true
+                byMapping[own]?.isFilledByLoad = true
                 byTable[table] = only
-                if let last = own.readThrough { try scan(table: table, through: last, byEntity: plain) }
                 continue
             }
             try scan(table: table, all: all, byEntity: plain)
@@ -183,22 +167,20 @@ struct KeyScan {
     /// Reads the keys of a table.
     ///
     /// - Parameters:
-    ///   - last: the key of the last row to read; nil for all rows.
-    ///   - all: receives the keys of all rows; nil if nobody needs them.
+    ///   - all: receives the keys of all rows.
     ///   - byEntity: receives the keys of some entities' rows, by entity.
     private func scan(
-        table: Int, through last: Int64? = nil, all: KeyIndex? = nil, byEntity: [Int: KeyIndex]
+        table: Int, all: KeyIndex, byEntity: [Int: KeyIndex]
     ) throws {
-        var selection = RowSelection(table: table, columns: [.own(EntityTable.entityColumn)])
-        selection.throughKey = last
-        let reader = try run.inputs.source.rows(selection, in: run.inputs.layout)
+        let reader = try run.inputs.source.rows(
+            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: run.inputs.layout)
         var batch = run.inputs.sourceBatch(slots: 1)
         // Neighbouring rows are mostly of one entity, so the index is looked up only if the entity number changes.
         var number: Int64 = -1
         var index: KeyIndex?
         while try reader.next(into: &batch) {
             try run.services.checkCancelled()
-            try all?.append(contentsOf: batch.keys(0..<batch.count))
+            try all.append(contentsOf: batch.keys(0..<batch.count))
             var row = 0
             while row < batch.count {
                 let current = batch[row, 0].integerValue

@@ -82,8 +82,6 @@ final class ResultFile {
         guard copy >= 0 else { throw failure(errno) }
         defer { close(copy) }
         guard SystemCall.uninterrupted({ fsync(copy) }) == 0 else { throw failure(errno) }
-        try FileSums.begin(path, upTo: .max)
-        guard FileSums.synchronize(of: path) else { throw failure(errno) }
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 

@@ -14,7 +14,7 @@ package struct RunConditions: Sendable {
     /// The system calls on the run's journal and spill files.
     package var fileCalls: any FileCalls = SystemFileCalls()
     /// The least and the greatest time between two checkpoints.
-    package var checkpointIntervals = Duration.milliseconds(30)...Duration.milliseconds(500)
+    package var checkpointInterval = Duration.milliseconds(500)
 
     package init() {}
 }

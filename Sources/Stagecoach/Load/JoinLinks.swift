@@ -12,8 +12,6 @@ struct JoinLinks: ModelStage {
     let joinTable: Int
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
-    /// The position of a killed run. The links that it had written are skipped.
-    var start: LoadPosition?
 
     /// The loader that needs no sort; nil if the links have to be sorted.
     var ordered: OrderedJoinLinks? {
@@ -33,7 +31,7 @@ struct JoinLinks: ModelStage {
     /// - Complexity: O(n log n) in links, on disk above the run's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
         if let ordered = try ordered {
-            return try ordered.load(into: writer, prepare: prepare, from: start)
+            return try ordered.load(into: writer, prepare: prepare)
         }
         return try load(try sort.collect(), into: writer)
     }
@@ -49,10 +47,8 @@ struct JoinLinks: ModelStage {
         let orderWords = (0...1).filter { sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
         var batch = modelRun.inputs.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
-        let done = start?.links ?? 0
         try sort.forEachMerged(sorted) { link in
             written += 1
-            guard written > done else { return }
             let row = batch.appendRow(key: Int64(written))
             batch[row, 0] = .integer(SortKey.decode(link[0]))
             batch[row, 1] = .integer(SortKey.decode(link[1]))
@@ -64,7 +60,6 @@ struct JoinLinks: ModelStage {
                 try writer.append(batch)
                 modelRun.services.progress.advance(rows: batch.count)
                 batch.removeAll()
-                try checkpoints?.tick(writer) { LoadPosition(links: written) }
                 try modelRun.services.checkCancelled()
             }
         }

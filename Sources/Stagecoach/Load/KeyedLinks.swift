@@ -26,8 +26,7 @@ final class KeyedLinks: ModelStage {
     ///
     /// - Parameters:
     ///   - isClosed: tells whether all rows of a table were written. Links of such tables alone are left out.
-    ///   - written: the highest key of the rows that were written; nil if none were.
-    func patches(of table: Int, isClosed: (Int) -> Bool, written: Int64?) throws -> [any RowPatches] {
+    func patches(of table: Int, isClosed: (Int) -> Bool) throws -> [any RowPatches] {
         let resolution = DeclaredLinkSort(stream: modelRun.links(by: relating.keys), mappings: relating.mappings)
         var patches: [any RowPatches] = try pending.patches(of: table, by: resolution, isClosed: isClosed)
         guard !isClosed(table) else { return [] }
@@ -40,21 +39,15 @@ final class KeyedLinks: ModelStage {
                 ReferencePatches(
                     run: modelRun.run, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
                     own: keys, keys: relating.keys, missing: modelRun.missing,
-                    sharing: keys.mode == .kept ? own.count : 1, written: written))
+                    sharing: keys.mode == .kept ? own.count : 1))
         }
         return patches
     }
 
     /// Returns the rows of a join table.
     ///
-    /// - Parameters:
-    ///   - start: the position of a killed run in the join table; nil if it had not begun.
-    ///   - prepare: called with the number of records, just before the first is written.
-    func joinLinks(
-        _ join: Int, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
-    ) -> JoinLinks {
-        JoinLinks(
-            stage: stage, mappings: relating.mappings, keys: relating.keys, joinTable: join, prepare: prepare,
-            start: start)
+    /// - Parameter prepare: called with the number of records, just before the first is written.
+    func joinLinks(_ join: Int, prepare: @escaping (Int) throws -> Void) -> JoinLinks {
+        JoinLinks(stage: stage, mappings: relating.mappings, keys: relating.keys, joinTable: join, prepare: prepare)
     }
 }

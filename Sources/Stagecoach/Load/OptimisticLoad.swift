@@ -129,11 +129,7 @@ final class OptimisticLoad: ModelStage {
         try ledger.begin(after: rounds)
         try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesExisting: changesExisting)
         try store.goBack(to: checkpoint)
-        if let checkpoints {
-            checkpoints.fill(store.destination)
-            // From here on, as before the first load, unfinished work can be rolled back.
-            if checkpoints.isActive { try store.destination.endTransaction() }
-        }
+        try checkpoints?.fill(store.destination)
         guard modelRun.keysBefore.hasRows.contains(true) else { return }
         let touched = TouchedRows(store.destination)
         try ledger.restore(touched)
@@ -151,7 +147,7 @@ final class OptimisticLoad: ModelStage {
         modelRun.archive.rejectingTables.formUnion(try ledger.tables())
         var file: ResultFile?
         if case .publish(let asked) = purpose { file = asked }
-        checkpoints?.draft.countsBeforeRejects = modelRun.tally.counts
+        checkpoints?.willCountRejects(modelRun.tally.counts)
         report = try RejectAccount(
             run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, mappings: mappings, ledger: ledger,
             rejected: rejected, origins: origins, earlier: previousRejects

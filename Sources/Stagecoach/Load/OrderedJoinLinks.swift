@@ -59,43 +59,29 @@ struct OrderedJoinLinks: ModelStage {
 
     /// Writes all rows.
     ///
-    /// - Parameters:
-    ///   - prepare: called before the first row is written.
-    ///   - position: the position of a killed run; reading resumes after its last link.
+    /// - Parameter prepare: called before the first row is written.
     /// - Returns: the number of links written.
     /// - Complexity: O(links); memory is two batches.
-    func load(
-        into writer: any TableWriter, prepare: (Int) throws -> Void, from position: LoadPosition?
-    ) throws -> Int {
+    func load(into writer: any TableWriter, prepare: (Int) throws -> Void) throws -> Int {
         try prepare(0)
-        let start = position?.afterLink == nil ? nil : position
         let reader = try modelRun.inputs.source.links(
-            joinTable: source.table, in: modelRun.inputs.layout, orderedBySide: source.side, after: start?.afterLink)
+            joinTable: source.table, in: modelRun.inputs.layout, orderedBySide: source.side)
         var links = modelRun.inputs.sourceBatch(slots: 4)
         var batch = modelRun.inputs.destinationBatch(slots: 2)
         let (firstKeys, secondKeys) = (KeyLookup(keys[0]), KeyLookup(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
         let ends = LinkEnds(capacity: links.rowCapacity)
-        var counts = start?.references ?? ReferenceCounts()
+        var counts = ReferenceCounts()
         var last: (first: Int64, second: Int64)?
-        // The last link of the previous batch.
-        var before = start?.afterLink
-        // The number of links to skip if the state has no position in the source.
-        let done = start == nil ? position?.links ?? 0 : 0
-        var written = start?.links ?? 0
+        var written = 0
         func sourceLink(_ row: Int) -> (first: Int64, second: Int64) {
             (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
         }
-        /// - Parameter row: the first row of the batch that was not processed yet.
-        func flush(before row: Int) throws {
+        func flush() throws {
             guard !batch.isEmpty else { return }
             try writer.append(batch)
             modelRun.services.progress.advance(rows: batch.count)
             batch.removeAll()
-            try checkpoints?.tick(writer) {
-                LoadPosition(
-                    references: counts, links: written, afterLink: row > 0 ? sourceLink(row - 1) : before)
-            }
         }
         while try reader.next(into: &links) {
             try modelRun.services.checkCancelled()
@@ -111,16 +97,14 @@ struct OrderedJoinLinks: ModelStage {
                 }
                 if let last, last == (first, second) { continue }
                 last = (first, second)
-                if batch.isFull { try flush(before: row) }
+                if batch.isFull { try flush() }
                 written += 1
-                guard written > done else { continue }
                 let target = batch.appendRow(key: Int64(written))
                 batch[target, 0] = .integer(first)
                 batch[target, 1] = .integer(second)
             }
-            before = sourceLink(links.count - 1)
         }
-        try flush(before: 0)
+        try flush()
         modelRun.tally.add(counts)
         return written
     }

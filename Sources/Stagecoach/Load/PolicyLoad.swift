@@ -62,9 +62,9 @@ final class PolicyLoad: ModelStage, LoadSource {
 
     // MARK: - Rows
 
-    func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
+    func begin(_ step: PlannedStep, isClosed: (Int) -> Bool) throws {
         modelRun.services.begin(.load, step.mappings.map { mappings[$0].name })
-        patches = try links?.patches(of: step.table, isClosed: isClosed, written: start?.after) ?? []
+        patches = try links?.patches(of: step.table, isClosed: isClosed) ?? []
         guard !isClosed(step.table) else { return }
         // Each run is read one block at a time, and so are its patches.
         try runtime.objects.rows[step.table].joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
@@ -78,25 +78,19 @@ final class PolicyLoad: ModelStage, LoadSource {
                 1, runtime.objects.rows[table.table].nextKey - 1 - modelRun.keysBefore.highestKeys[table.table]))
     }
 
-    func load(_ step: PlannedStep, into writer: any TableWriter, from start: LoadPosition?) throws -> Int64 {
+    func load(_ step: PlannedStep, into writer: any TableWriter) throws -> Int64 {
         let table = step.table
         let finish = RowFinish(
             modelRun: modelRun, table: table, patches: patches, rules: try rowRules(table), writer: writer)
-        var highest = start?.highest ?? 0
-        if let references = start?.references { modelRun.tally.add(references) }
-        if let start, start.isDone { return highest }
-        try forEachBatch(of: runtime.objects.rows[table], after: start?.after) { out in
+        var highest: Int64 = 0
+        try forEachBatch(of: runtime.objects.rows[table]) { out in
             guard !out.isEmpty else { return }
             try modelRun.services.checkCancelled()
-            let last = out.key(out.count - 1)
-            highest = max(highest, last)
+            highest = max(highest, out.key(out.count - 1))
             try modelRun.validation.rejected?.filter(&out, table: table)
             let count = out.count
             try finish.write(&out)
             modelRun.services.progress.advance(rows: count)
-            try checkpoints?.tick(writer) {
-                LoadPosition(after: last, references: ColumnPatches.counts(of: finish.patches), highest: highest)
-            }
         }
         return highest
     }
@@ -108,21 +102,16 @@ final class PolicyLoad: ModelStage, LoadSource {
         return table.keys == .kept ? max(loaded, given) : given
     }
 
-    /// Shows a table's rows in ascending order of their keys, batch by batch. Starts after the last row that a killed run
-    /// wrote.
-    private func forEachBatch(
-        of rows: DestinationRows, after written: Int64?, _ write: (inout RowBatch) throws -> Void
-    ) throws {
-        guard written != .max else { return }
-        let first = written.map { $0 + 1 } ?? .min
+    /// Shows a table's rows in ascending order of their keys, batch by batch.
+    private func forEachBatch(of rows: DestinationRows, _ write: (inout RowBatch) throws -> Void) throws {
         // If objects may be rejected, there may be a second load.
         let isLast = modelRun.validation.ledger == nil
-        if try rows.forEachBatch(from: first, isLast: isLast, write) { return }
+        if try rows.forEachBatch(isLast: isLast, write) { return }
         var out = modelRun.inputs.destinationBatch(slots: rows.columns)
         var last = Int64.min
         // Several runs are read ahead of the rows that are written, so rows that a state still needs would be given back.
         let givesBack = isLast && checkpoints?.isResumable != true
-        try rows.forEachRow(of: try rows.runs, from: first, isLast: givesBack) { row in
+        try rows.forEachRow(of: try rows.runs, isLast: givesBack) { row in
             if out.isFull { try write(&out) }
             assert(row.key > last, "rows come in order, each once")
             last = row.key
@@ -172,15 +161,13 @@ final class PolicyLoad: ModelStage, LoadSource {
 
     // MARK: - Links
 
-    func load(
-        join: Int, into writer: any TableWriter, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
-    ) throws -> Int {
+    func load(join: Int, into writer: any TableWriter, prepare: @escaping (Int) throws -> Void) throws -> Int {
         if let links, linkStore(ofJoin: join)?.store.isDeferred ?? false {
-            return try links.joinLinks(join, from: start, prepare: prepare).load(into: writer)
+            return try links.joinLinks(join, prepare: prepare).load(into: writer)
         }
         return try JoinLinks(
             stage: stage, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join,
-            prepare: prepare, start: start
+            prepare: prepare
         ).load(try joinRecords(join), into: writer)
     }
 

@@ -25,17 +25,11 @@ final class PrivateStore {
         vfs = area.vfsName
         cancellation = run.services.cancellation
         if let state = checkpoints?.resumed {
-            // A table that is being filled is checked when its load resumes. Pages that were written after the state are cut
-            // off then.
-            try FileSums.check(path, upTo: state.fill == nil ? .max : FileSums.block, copiedFrom: checkpoints?.original)
             destination = try DestinationStore(
                 resuming: path, schema: run.inputs.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
-                cacheBytes: cacheBytes, vfs: vfs)
+                cuttingTo: state.filledPages(in: run.inputs.destinationSchema), cacheBytes: cacheBytes, vfs: vfs)
             interruptible()
             return
-        }
-        if checkpoints?.isResumable ?? false {
-            try FileSums.begin(path, upTo: isAppended ? FileSums.block : 0)
         }
         destination =
             try isAppended
@@ -57,8 +51,7 @@ final class PrivateStore {
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func keptCopy(_ checkpoints: CheckpointScheduler) throws -> DestinationStore.Checkpoint {
-        guard let before = checkpoints.draft.next.before else { throw StateReader.damaged("the store before the load") }
-        try FileSums.check(checkpointPath, copiedFrom: checkpoints.original)
+        guard let before = checkpoints.copyBeforeLoad else { throw StateReader.damaged("the store before the load") }
         return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
     }
 
@@ -69,11 +62,10 @@ final class PrivateStore {
     func copy(_ services: RunServices, _ checkpoints: CheckpointScheduler?) throws -> DestinationStore.Checkpoint {
         // A killed run may have made a copy and then been resumed from an earlier state.
         try FileSystem.remove(checkpointPath)
-        FileSums.remove(of: checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try services.checkCancelled() }
         // The copy keeps the previous stamp, which tells the two apart.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
-        checkpoints?.draft.next.before = JournalRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
+        try checkpoints?.keep(copy: checkpoint)
         return checkpoint
     }
 
@@ -82,7 +74,7 @@ final class PrivateStore {
         guard destination.connection.handle == nil else { return }
         destination = try DestinationStore(
             resuming: path, schema: destination.schema, knowledge: destination.knowledge, stamp: destination.stamp,
-            cacheBytes: cacheBytes, vfs: vfs)
+            cuttingTo: nil, cacheBytes: cacheBytes, vfs: vfs)
         interruptible()
     }
 

@@ -31,7 +31,7 @@ final class RowLoad: ModelStage, LoadSource {
         destination.indexSorts?.memory = indexMemory.most
     }
 
-    func begin(_ step: PlannedStep, from start: LoadPosition?, isClosed: (Int) -> Bool) throws {
+    func begin(_ step: PlannedStep, isClosed: (Int) -> Bool) throws {
         modelRun.services.begin(.relate, step.mappings.map { mappings[$0].name })
         let resolution = DeclaredLinkSort(stream: modelRun.links(by: keys), mappings: mappings)
         open[step.table] = TableLoad(
@@ -46,8 +46,8 @@ final class RowLoad: ModelStage, LoadSource {
         }
     }
 
-    func load(_ step: PlannedStep, into writer: any TableWriter, from start: LoadPosition?) throws -> Int64 {
-        try open[step.table]?.run(step, writer: writer, from: start) ?? 0
+    func load(_ step: PlannedStep, into writer: any TableWriter) throws -> Int64 {
+        try open[step.table]?.run(step, writer: writer) ?? 0
     }
 
     /// If keys are kept, Z_MAX is never below the source's, so that the key of a deleted object is not given again.
@@ -60,11 +60,8 @@ final class RowLoad: ModelStage, LoadSource {
         return max(before, modelRun.inputs.layout.tables[source].maximumKey)
     }
 
-    func load(
-        join: Int, into writer: any TableWriter, from start: LoadPosition?, prepare: @escaping (Int) throws -> Void
-    ) throws -> Int {
-        let rows = JoinLinks(
-            stage: stage, mappings: mappings, keys: keys, joinTable: join, prepare: prepare, start: start)
+    func load(join: Int, into writer: any TableWriter, prepare: @escaping (Int) throws -> Void) throws -> Int {
+        let rows = JoinLinks(stage: stage, mappings: mappings, keys: keys, joinTable: join, prepare: prepare)
         if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory.least }
         defer { destination.indexSorts?.memory = indexMemory.most }
         return try rows.load(into: writer)

@@ -29,12 +29,6 @@ struct TableLoad: ModelStage {
         /// The highest key made.
         var highest: Int64 = 0
 
-        /// How far each mapping is loaded, by its index.
-        static func positions(_ all: some Collection<Compiled>) -> [Int: LoadPosition.Mapping] {
-            Dictionary(
-                uniqueKeysWithValues: all.map { ($0.mapping.index, .init(made: $0.made, highest: $0.highest)) })
-        }
-
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
             keys: DestinationKeys, entity: EntityDescription, entityNumber: Int64, columns: Int
@@ -53,37 +47,30 @@ struct TableLoad: ModelStage {
 
     /// Loads a step's rows.
     ///
-    /// - Parameter start: the position of a killed run's load of the step.
     /// - Returns: the highest key written, 0 if there was no row.
     /// - Complexity: O(rows); memory is two batches and the memory of the patches' sorts.
-    func run(
-        _ step: PlannedStep, writer: any TableWriter, from start: LoadPosition? = nil
-    ) throws -> Int64 {
-        if let start, start.isDone { return start.highest }
-        var highest = start?.highest ?? 0
+    func run(_ step: PlannedStep, writer: any TableWriter) throws -> Int64 {
+        var highest: Int64 = 0
         let reading = step.mappings.filter { mappings[$0].isDeclarative }
         let scans = table.keys == .kept ? [reading] : reading.map { [$0] }
-        for (scan, indices) in scans.enumerated() where scan >= start?.scan ?? 0 {
+        for indices in scans {
             guard let first = indices.first, let sourceTable = mappings[first].sourceTable else { continue }
             try load(
-                indices, from: sourceTable, range: step.range, writer: writer, scan: scan,
-                start: scan == start?.scan ? start : nil, highest: &highest)
+                indices, from: sourceTable, range: step.range, writer: writer, highest: &highest)
         }
         return highest
     }
 
     private func load(
-        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, scan: Int,
-        start: LoadPosition?, highest: inout Int64
+        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter,
+        highest: inout Int64
     ) throws {
-        var range = range
-        if let after = start?.after { range.after = max(after, range.after ?? after) }
         let model = modelRun.inputs.layout.schema.model
         let schemaTable = modelRun.inputs.layout.schema.tables[sourceTable]
         var slots = SourceColumns(
             entity: model.entity(at: schemaTable.root), schema: modelRun.inputs.layout.schema,
             columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
-        let byEntity = try compile(indices, slots: &slots, from: start)
+        let byEntity = try compile(indices, slots: &slots)
         let columns = modelRun.inputs.destinationSchema.tables[table.table].columns.count
         let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
         for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
@@ -97,7 +84,7 @@ struct TableLoad: ModelStage {
         var destination = RowBatch(slots: columns, rowCapacity: batch.rows, byteTarget: batch.bytes)
         let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
         defer { open.deallocate() }
-        var references = start?.references ?? ReferenceCounts()
+        var references = ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
         let finish = finish(byEntity.values, writer)
@@ -125,14 +112,6 @@ struct TableLoad: ModelStage {
             // The destination rows borrow their texts from the source batch, so they are written before it is refilled.
             try finish.write(&destination)
             modelRun.services.progress.advance(rows: source.count)
-            if source.count > 0 {
-                let last = source.key(source.count - 1)
-                try checkpoints?.tick(writer) {
-                    LoadPosition(
-                        scan: scan, after: last, mappings: Compiled.positions(byEntity.values),
-                        references: references, highest: highest)
-                }
-            }
             try modelRun.services.checkCancelled()
         }
         modelRun.tally.add(references)
@@ -321,20 +300,12 @@ struct TableLoad: ModelStage {
 
     /// Compiles the programs of mappings of one source table, by source entity.
     ///
-    /// - Parameters:
-    ///   - slots: collects the source columns that the programs read.
-    ///   - start: the position of a killed run, which gives the rows that were made.
-    private func compile(
-        _ indices: [Int], slots: inout SourceColumns, from start: LoadPosition?
-    ) throws(MigrationError) -> [Int: Compiled] {
+    /// - Parameter slots: collects the source columns that the programs read.
+    private func compile(_ indices: [Int], slots: inout SourceColumns) throws(MigrationError) -> [Int: Compiled] {
         var byEntity: [Int: Compiled] = [:]
         for index in indices {
             guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
             else { continue }
-            if let known = start?.mappings[index] {
-                compiled.made = known.made
-                compiled.highest = known.highest
-            }
             byEntity[entity.index] = compiled
         }
         return byEntity

@@ -38,15 +38,11 @@ extension DestinationRows {
     ///
     /// Memory: a batch, which the runs share, and the memory of each spill reader.
     ///
-    /// - Parameters:
-    ///   - key: rows with a lower key are left out.
-    ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
-    func forEachRow(
-        of runs: [Run], from key: Int64 = .min, isLast: Bool = false, _ body: (RowHead) throws -> Void
-    ) throws {
+    /// - Parameter isLast: true if no row is read again, so that the disk space is freed while reading.
+    func forEachRow(of runs: [Run], isLast: Bool = false, _ body: (RowHead) throws -> Void) throws {
         if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
         var heads = try runs.map { run in
-            let reader = RunReader(run, from: key, isLast: isLast)
+            let reader = RunReader(run, isLast: isLast)
             let most = modelRun.inputs.rowCapacity(slots: columns)
             return try RowHead(slots: columns, rows: most, inputs: modelRun.inputs, heads: runs.count, reader.next)
         }
@@ -61,16 +57,15 @@ extension DestinationRows {
     /// Memory: a batch, and a block of the spill.
     ///
     /// - Parameters:
-    ///   - key: rows with a lower key are left out.
     ///   - isLast: true if no row is read again, so that the disk space is freed while reading.
     ///   - body: receives a batch with at least one row, and may change it.
     /// - Returns: false if several runs have rows; nothing was shown then.
-    func forEachBatch(from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void) throws -> Bool {
+    func forEachBatch(isLast: Bool, _ body: (inout RowBatch) throws -> Void) throws -> Bool {
         try seal()
         let filled = allRuns.filter { $0.lastKey != nil }
         guard filled.count <= 1 else { return false }
         guard let run = filled.first else { return true }
-        let reader = run.spill.makeReader(from: key, isLast: isLast)
+        let reader = run.spill.makeReader(isLast: isLast)
         var batch = modelRun.inputs.destinationBatch(slots: columns)
         while try reader.next(into: &batch) {
             try body(&batch)
@@ -88,7 +83,7 @@ final class RunReader {
     private var isSpillRead = false
     private var isDone = false
 
-    init(_ run: DestinationRows.Run, from key: Int64, isLast: Bool = false) {
+    init(_ run: DestinationRows.Run, from key: Int64 = .min, isLast: Bool = false) {
         self.run = run
         reader = run.spill.makeReader(from: key, isLast: isLast)
         nextKey = key

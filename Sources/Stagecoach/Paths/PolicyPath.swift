@@ -44,8 +44,8 @@ struct PolicyPath: ModelStage {
             modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies,
             manager: stage.manager)
         let start = try resume(stages, runtime)
-        checkpoints?.draft.stages = stages
-        defer { checkpoints?.draft.stages = nil }
+        checkpoints?.stages(stages)
+        defer { checkpoints?.stages(nil) }
         let creation = CreateStage(
             stage: stage, policies: policies, runtime: runtime, stages: stages)
         for mapping in mappings {

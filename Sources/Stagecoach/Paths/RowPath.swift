@@ -40,7 +40,8 @@ struct RowPath: ModelStage {
             mappings: mappings, source: modelRun.inputs.layout.schema, destination: modelRun.inputs.destinationSchema
         ).plan()
         let unasked = UnaskedKeys(
-            modelRun: modelRun, mappings: mappings, work: stage.work, links: links, state: checkpoints?.resumed
+            modelRun: modelRun, mappings: mappings, work: stage.work, links: links,
+            isResumed: checkpoints?.resumed != nil
         ).tables
         let keys = try scanKeys(unasked)
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
@@ -75,14 +76,13 @@ struct RowPath: ModelStage {
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and
     /// the counts of source objects.
-    private func scanKeys(_ unasked: [Int: KeyScan.UnaskedTable]) throws -> PlanKeys {
+    private func scanKeys(_ unasked: [Int: Int]) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
             tables: stage.work.tables,
             collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
-            unasked: unasked, saved: checkpoints?.resumed?.keys
+            unasked: unasked
         ).scan()
-        if checkpoints?.resumed != nil { try modelRun.inputs.work.removeUnclaimed() }
         let keys = PlanKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         modelRun.sourceKeys = keys
         let fates = ReferenceFates(

@@ -7,25 +7,23 @@ import CoreDataStore
 /// Only simple cases qualify: there is one mapping model; its mappings read every row of the table's only entity; and no
 /// mapping shares its step with others or is cut. If objects may be rejected, all keys are scanned.
 ///
-/// A resumed run takes the keys of tables that the killed run had read from its state. If that run was in the midst of such a
-/// table, the rows that it had read are scanned, and the load collects the rest.
+/// A resumed run scans all keys, because its load leaves out tables whose keys later ones may look up.
 struct UnaskedKeys {
     let modelRun: ModelRun
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let links: LinkPlan
-    /// The state of a killed run from which the load resumes.
-    let state: JournalRecord.State?
+    let isResumed: Bool
 
-    /// The tables whose keys the load collects.
-    var tables: [Int: KeyScan.UnaskedTable] {
-        guard modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
+    /// The tables whose keys the load collects, each with the mapping whose rows they are.
+    var tables: [Int: Int] {
+        guard !isResumed, modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
         else { return [:] }
         let asked = asked
         let units = unitNumbers
-        var found: [Int: KeyScan.UnaskedTable] = [:]
+        var found: [Int: Int] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
             guard modelRun.inputs.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
@@ -33,18 +31,9 @@ struct UnaskedKeys {
                     units.steps[mapping.index]?.min().map { ($0, mapping.index) }
                 }).min(by: { $0.0 < $1.0 }), step < asked[table]?.min() ?? .max
             else { continue }
-            found[table] = KeyScan.UnaskedTable(mapping: mapping, readThrough: readThrough(inUnit: step))
+            found[table] = mapping
         }
         return found
-    }
-
-    /// The last key that the killed run had read of the rows of a step's last mapping; nil if it had read none.
-    private func readThrough(inUnit number: Int) -> Int64? {
-        guard let state, state.unit == number, let position = state.position,
-            case .step(let step) = work.units[number].content,
-            position.scan == step.mappings.count(where: { mappings[$0].isDeclarative }) - 1
-        else { return nil }
-        return position.after
     }
 
     /// Tells whether a mapping's rows are all read in one step, and no other keys depend on their number.

@@ -84,8 +84,7 @@ struct InterruptedRun {
     ) throws(MigrationError) -> (state: JournalRecord.State, ordinal: Int)? {
         let (store, vfs) = (area.storePath, area.vfsName)
         guard !states.isEmpty, try DestinationPath.status(store) != nil,
-            let stamp = try FileSums.rollingBack(
-                store, { () throws(MigrationError) in try DestinationStore.recover(store, vfs: vfs) }),
+            let stamp = try DestinationStore.recover(store, vfs: vfs),
             let state = states.last(where: { $0.stamp == stamp && $0.ordinal < bound })
         else { return nil }
         return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })

@@ -24,30 +24,12 @@ extension JournalRecord.Header: StateCodable {
 extension JournalRecord.State: StateCodable {
     mutating func code(with coder: inout StateCoder) throws(MigrationError) {
         try coder.code(
-            &self, \.stamp, \.unit, \.position, \.progress, \.knowledge, \.rejects, \.before, \.hasDuplicates,
+            &self, \.stamp, \.unit, \.pages, \.progress, \.knowledge, \.rejects, \.before, \.hasDuplicates,
             \.isComplete, \.turns, \.appended)
-        try coder.code(bytes: &fill)
         try coder.code(bytes: &stages)
         try coder.code(bytes: &models)
         try coder.code(bytes: &references)
-        try coder.code(bytes: &keys)
         try coder.code(&self, \.countedValues, \.stagedFiles, \.ordinal)
-    }
-}
-
-extension LoadPosition: StateCodable {
-    mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-        try coder.code(&self, \.isDone, \.scan, \.after, \.mappings, \.references, \.links, \.highest)
-        var (first, second) = (afterLink?.first, afterLink?.second)
-        try coder.code(&first)
-        try coder.code(&second)
-        if let first, let second { afterLink = (first, second) }
-    }
-}
-
-extension LoadPosition.Mapping: StateCodable {
-    mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-        try coder.code(&self, \.made, \.highest)
     }
 }
 
@@ -91,7 +73,7 @@ extension JournalRecord.Turns: StateCodable {
 
 extension JournalRecord.Before: StateCodable {
     mutating func code(with coder: inout StateCoder) throws(MigrationError) {
-        try coder.code(&self, \.knowledge, \.stamp)
+        try coder.code(&self, \.knowledge, \.stamp, \.pages)
     }
 }
 

@@ -102,10 +102,10 @@ enum JournalRecord {
     struct State {
         /// The stamp that the store's file bears in this state.
         var stamp: Int64 = 0
-        /// The number of steps that are done.
+        /// The number of units of the load that are done.
         var unit = 0
-        /// The position in the current step; nil at its beginning.
-        var position: LoadPosition?
+        /// The number of the file's pages, if pages fill it: what lies behind them is cut off; nil if SQLite alone writes.
+        var pages: Int?
         var progress = Progress()
         var knowledge = DestinationStore.Knowledge()
         /// The results of the first load, if objects were rejected and this is the load without them.
@@ -116,8 +116,6 @@ enum JournalRecord {
         var hasDuplicates = false
         /// True if the store is complete.
         var isComplete = false
-        /// The encoded state of the writer of the step's table.
-        var fill: [UInt8]?
         /// The encoded results of the stages, if the mapping model has user code.
         var stages: [UInt8]?
         var turns = Turns()
@@ -126,8 +124,6 @@ enum JournalRecord {
         var models: [UInt8]?
         /// The encoded unmigrated references of the current mapping model, if it has no user code.
         var references: [UInt8]?
-        /// The encoded keys of the source tables that were read, if the current mapping model has no user code.
-        var keys: [UInt8]?
         /// The numbers of values that were counted while rows were read, by source table.
         var countedValues: [Int: [Int]] = [:]
         /// The number of external data files that were made.
@@ -142,6 +138,8 @@ enum JournalRecord {
         var knowledge = DestinationStore.Knowledge()
         /// The stamp that the copy bears.
         var stamp: Int64 = 0
+        /// The number of the copy's pages, as in a state.
+        var pages: Int?
     }
 
     /// The results of the loads before a load without rejected objects.
@@ -196,7 +194,7 @@ enum JournalRecord {
     }
 
     static func record(_ state: State) -> RunJournal.Record {
-        let parts = [state.fill, state.stages, state.models, state.references, state.keys]
+        let parts = [state.stages, state.models, state.references]
         let capacity = parts.reduce(4096) { $0 + ($1?.count ?? 0) }
         return RunJournal.Record(kind: stateKind, body: StateCoder.bytes(of: state, capacity: capacity))
     }

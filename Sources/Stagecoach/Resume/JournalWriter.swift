@@ -25,20 +25,21 @@ final class JournalWriter: @unchecked Sendable {
     private let failure = Mutex<MigrationError?>(nil)
 
     /// - Parameters:
-    ///   - path: the path of the journal. A new journal is created if there is no earlier run to resume.
+    ///   - path: the path of the journal.
+    ///   - interrupted: the run whose journal is continued; nil: a new journal is created.
     ///   - storePath: the path of the store that the records describe.
     ///   - spills: the directory of the spill files that states name.
     /// - Throws: `journal.full`, `journal.io` (74).
     init(
-        _ path: String, header: JournalRecord.Header, earlier: InterruptedRun?, storePath: String,
+        _ path: String, header: JournalRecord.Header, continuing interrupted: InterruptedRun?, storePath: String,
         spills: WorkDirectory
     ) throws {
         self.storePath = storePath
         self.spills = spills
-        if let earlier {
-            journal = try RunJournal(continuing: path, after: earlier.journal, calls: spills.calls)
-            headerPlace = earlier.journal.places.first ?? 0
-            latest = earlier.statePlaces
+        if let interrupted {
+            journal = try RunJournal(continuing: path, after: interrupted.journal, calls: spills.calls)
+            headerPlace = interrupted.journal.places.first ?? 0
+            latest = interrupted.statePlaces
         } else {
             journal = try RunJournal(creating: path, calls: spills.calls)
             headerPlace = try journal.append(JournalRecord.record(header))
@@ -131,9 +132,7 @@ final class JournalWriter: @unchecked Sendable {
         guard descriptor >= 0 else { throw failed("Opening") }
         defer { close(descriptor) }
         if everything, !FileSystem.synchronize(descriptor) { throw failed("Syncing") }
-        guard SystemCall.uninterrupted({ fdatasync(descriptor) }) == 0, FileSums.synchronize(of: storePath) else {
-            throw failed("Syncing")
-        }
+        guard SystemCall.uninterrupted({ fdatasync(descriptor) }) == 0 else { throw failed("Syncing") }
     }
 
     private func failed(_ doing: String) -> MigrationError {

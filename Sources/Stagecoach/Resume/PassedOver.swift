@@ -27,7 +27,7 @@ extension Resumption {
         next.bound = state.ordinal
         // This run has written states since, and all of them are based on the damaged one. There is nothing left to resume
         // from.
-        if checkpoints.writer != nil { next.isAll = true }
+        if checkpoints.hasJournal { next.isAll = true }
         return next
     }
 }

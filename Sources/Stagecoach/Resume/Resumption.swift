@@ -60,7 +60,7 @@ struct Resumption {
             return made
         }
         checkpoints = CheckpointScheduler(
-            area, earlier: left.run, isResumable: isResumable, cancellation: cancellation, header: header)
+            area, isResumable: isResumable, cancellation: cancellation, header: header)
         guard let earlier = left.run else {
             (state, published) = (nil, nil)
             return
@@ -82,7 +82,7 @@ struct Resumption {
         let found = isResumable ? try earlier.findState(in: area, before: passed.bound) : nil
         state = found?.state
         if let found {
-            checkpoints.resume(from: found.state, ordinal: found.ordinal)
+            checkpoints.resume(earlier, from: found.state, ordinal: found.ordinal)
         } else {
             unlink(area.runJournalPath)
             area.removeFiles()
@@ -132,15 +132,5 @@ extension CheckpointScheduler {
         try journal().appendNow(record, synchronizes: false)
         // The copy is optional, because the journal holds the same record.
         try? InterruptedRun.writeCopy(area.publicationPath, try header(), record)
-    }
-
-    /// Ends an unfinished run that can be resumed. Returns true if a journal exists.
-    func keep() -> Bool {
-        // Earlier records hold even if later ones failed.
-        if let writer {
-            try? writer.drain()
-            return true
-        }
-        return (try? journal()) != nil
     }
 }

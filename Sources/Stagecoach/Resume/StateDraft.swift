@@ -13,6 +13,8 @@ final class StateDraft {
     var destination: DestinationStore?
     /// The run of the mapping model at work; nil between two models.
     var model: ModelRun?
+    /// True if objects of the mapping model at work may be rejected.
+    var mayReject: Bool { model?.validation.ledger != nil }
     /// The stages of a mapping model with user code; nil while none of them runs.
     weak var stages: PolicyCheckpoint? {
         didSet { if stages != nil { isStaged = true } }
@@ -21,7 +23,7 @@ final class StateDraft {
     var isStaged = false
     /// True if the last state of the stages could be saved.
     var hasStages = false
-    /// The next state, without its position and counts, which are added when it is taken.
+    /// The next state, without its counts, which are added when it is taken.
     var next = JournalRecord.State()
     /// The counts before rejected objects were subtracted. A resumed run subtracts them again.
     var countsBeforeRejects: MigrationCounts?
@@ -32,7 +34,7 @@ final class StateDraft {
     func resume(from state: JournalRecord.State, ordinal: Int) {
         hasStages = state.stages != nil
         next = state
-        (next.position, next.fill, next.stages, next.references) = (nil, nil, nil, nil)
+        (next.pages, next.stages, next.references) = (nil, nil, nil)
         (next.isComplete, next.turns.isAtBeginning, next.ordinal) = (false, false, ordinal)
     }
 
@@ -49,11 +51,6 @@ final class StateDraft {
         }
         if state.hasDuplicates { model?.validation.ledger?.hasDuplicates = true }
         next.progress.highest = state.progress.highest
-    }
-
-    /// The counts and unmigrated references now.
-    func counted() throws -> (counts: MigrationCounts, references: [UInt8]?)? {
-        try run.map { (countsBeforeRejects ?? $0.tally.counts, try references()) }
     }
 
     /// Sets the next state to the beginning of a load.
@@ -79,7 +76,7 @@ final class StateDraft {
     func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) {
         guard let run, let previous else { return }
         (self.isStaged, hasStages) = (false, false)
-        (next.rejects, next.before, next.models, next.keys, countsBeforeRejects) = (nil, nil, nil, nil, nil)
+        (next.rejects, next.before, next.models, countsBeforeRejects) = (nil, nil, nil, nil)
         if next.turns.hasRows.isEmpty { next.turns.hasRows = [hasRowsBefore] }
         next.turns.done += 1
         next.turns.isStaged.append(isStaged)
@@ -92,28 +89,21 @@ final class StateDraft {
         beginTables()
     }
 
-    /// Sets the keys of the next state. They stay when the model has ended, for the state of the complete store. Stages hold
-    /// their keys themselves.
-    func saveKeys() throws(MigrationError) {
-        guard !isStaged, let model, let keys = model.sourceKeys else { return }
-        next.keys = try keys.bytes(without: model.archive.keys)
-    }
-
-    /// The ordinal of a further state.
-    func nextOrdinal() -> Int {
-        next.ordinal += 1
-        return next.ordinal
+    /// Sets the next state to the end of a unit of the load.
+    func endUnit(_ unit: Int, highest: [Int64]) {
+        next.unit = unit + 1
+        next.progress.highest = highest
     }
 
     /// Returns the current state after syncing the ledger of rejects.
-    func savedState(_ position: LoadPosition? = nil, fill: [UInt8]? = nil) throws -> JournalRecord.State? {
+    func savedState() throws -> JournalRecord.State? {
         try model?.validation.ledger?.synchronize()
-        return try state(position, fill: fill)
+        return try state()
     }
 
     /// Returns the current state; nil if the stages of a mapping model cannot be saved.
-    func state(_ position: LoadPosition? = nil, fill: [UInt8]? = nil) throws -> JournalRecord.State? {
-        guard let run, let previous, let destination, let (counts, references) = try counted() else { return nil }
+    func state() throws -> JournalRecord.State? {
+        guard let run, let previous, let destination else { return nil }
         let stagesBytes = try stages?.bytes()
         if stages != nil { hasStages = stagesBytes != nil }
         guard stages == nil || stagesBytes != nil else { return nil }
@@ -122,14 +112,15 @@ final class StateDraft {
         }
         // The models that finished before the first state was taken have not been encoded yet.
         if next.turns.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }
-        try saveKeys()
+        next.ordinal += 1
         var state = next
-        state.ordinal = nextOrdinal()
-        (state.position, state.fill, state.stages, state.references) = (position, fill, stagesBytes, references)
+        state.stages = stagesBytes
+        state.references = try references()
         state.countedValues = run.inputs.source.countedValues
         (state.stamp, state.knowledge) = (destination.stamp, destination.knowledge)
         state.progress = .init(
-            counts: counts, rowsWritten: run.tally.rowsWritten, linksWritten: run.tally.linksWritten,
+            counts: countsBeforeRejects ?? run.tally.counts, rowsWritten: run.tally.rowsWritten,
+            linksWritten: run.tally.linksWritten,
             highest: next.progress.highest, missing: external?.missingByTurn ?? [:],
             work: run.services.progress.work)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false

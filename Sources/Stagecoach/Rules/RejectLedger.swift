@@ -55,19 +55,15 @@ final class RejectLedger {
         self.keeps = keeps
         if !resumes {
             for file in [path, path + "-journal"] { try FileSystem.remove(file) }
-            if keeps { try FileSums.begin(path) }
         }
-        connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
-            let connection = try Connection(path: path, vfs: vfs)
-            connection.trustFile()
-            try connection.execute(
-                """
-                PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
-                PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
-                PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
-                """)
-            return connection
-        }
+        connection = try Connection(path: path, vfs: vfs)
+        connection.trustFile()
+        try connection.execute(
+            """
+            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
+            PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
+            PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
+            """)
         if !resumes { try Self.makeTables(connection, schema) }
         insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, ?, ?, ?, ?)")
         find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
@@ -75,7 +71,6 @@ final class RejectLedger {
             "SELECT value FROM suspect WHERE t = ? AND k = ? AND property = ? ORDER BY round DESC LIMIT 1")
         guard resumes else { return }
         // BEGIN EXCLUSIVE above rolled back the unfinished transaction, so the file is as it was at its last commit.
-        try FileSums.check(path)
         hasValueErrors =
             try connection.integer(
                 "SELECT 1 FROM rejected WHERE rule = '\(ValidationRule.value.rawValue)' LIMIT 1") != nil

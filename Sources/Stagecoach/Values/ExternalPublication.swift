@@ -40,12 +40,7 @@ final class ExternalPublication {
     /// - Complexity: O(rows) of tables with external columns.
     func noteExisting(_ path: String, resumes: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
-        if resumes {
-            try FileSums.check(area.previousFilesPath)
-        } else {
-            try FileSystem.remove(area.previousFilesPath)
-            try FileSums.begin(area.previousFilesPath)
-        }
+        if !resumes { try FileSystem.remove(area.previousFilesPath) }
         let list = try Connection(path: area.previousFilesPath, vfs: area.vfsName)
         try list.execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-512; PRAGMA temp.cache_size=-512")
         if !resumes {

@@ -3,10 +3,8 @@ import Diagnostics
 import SpillStorage
 
 /// The record of the external data files that a mapping model's load has made, and of their contents: one line per file, in the
-/// folder where the files are until they are published. A resumed run checks that the files are what the interrupted run made.
-///
-/// A carried file must equal its source; for a written file the line has the checksum. Memory: one line; in a check also the
-/// memory for the checksum of a file.
+/// folder where the files are until they are published. A resumed run checks that the files are there, with the size that they
+/// had: their bytes were synced before the state that counts them. Memory: one line.
 final class StagedFiles {
     private let folder: String
     private let lines: SignedLines
@@ -31,7 +29,7 @@ final class StagedFiles {
         if let source {
             content = source.name
         } else {
-            content = String(try FileSums.sum(ofFile: "\(folder)/\(file.name)"), radix: 16)
+            content = String(try DestinationPath.size(of: "\(folder)/\(file.name)"))
         }
         try lines.append("\(file.name) \(content)")
         count += 1
@@ -41,19 +39,20 @@ final class StagedFiles {
     ///
     /// - Parameter source: the folder of the files that were carried over.
     /// - Returns: the number of sound lines.
-    /// - Throws: `journal.damaged`, `spill.io`, `external.io` (74).
+    /// - Throws: `journal.damaged`, `destination.io` (74).
     static func check(in folder: String, source: ExternalFolder) throws(MigrationError) -> Int {
         var count = 0
         try SignedLines(path: "\(folder)/\(name)", writing: "").forEachLine { line throws(MigrationError) in
             let words = line.split(separator: " ")
             guard words.count == 2, let file = ExternalReference(name: String(words[0])) else { return }
             count += 1
-            let found = try FileSums.sum(ofFile: "\(folder)/\(file.name)")
+            let path = "\(folder)/\(file.name)"
+            let found = try DestinationPath.status(path) == nil ? nil : DestinationPath.size(of: path)
             let expected =
                 try ExternalReference(name: String(words[1])).map { reference throws(MigrationError) in
-                    try FileSums.sum(ofFile: source.path(of: reference))
-                } ?? UInt64(words[1], radix: 16)
-            guard found == expected else { throw StateReader.damaged("the external data \(file.name)") }
+                    try DestinationPath.size(of: source.path(of: reference))
+                } ?? Int(words[1])
+            guard let found, found == expected else { throw StateReader.damaged("the external data \(file.name)") }
         }
         return count
     }

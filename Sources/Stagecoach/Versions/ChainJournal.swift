@@ -16,6 +16,8 @@ final class ChainJournal {
         var report: MigrationReport
         /// The destination file, for the last run.
         var destination: JournalRecord.Publication.File?
+        /// The size in bytes of each private file that the next run reads, by path.
+        var sizes: [String: Int]
     }
 
     private let journal: RunJournal
@@ -63,11 +65,29 @@ final class ChainJournal {
         try journal.synchronizeFolder()
     }
 
+    /// Tells which private file of the last run that is done is not as it was; nil if all are. Each was synced before this journal
+    /// named it, so only its size is compared.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func damage() throws(MigrationError) -> String? {
+        for (path, size) in (runs.last?.sizes ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let name = DestinationPath(path: path).name
+            guard try DestinationPath.status(path) != nil else { return "\(name) is missing" }
+            if try DestinationPath.size(of: path) != size { return "\(name) has another size" }
+        }
+        return nil
+    }
+
     /// Notes that a run is done.
     ///
-    /// - Parameter destination: the path of the destination, for the last run; else nil.
-    func note(_ report: MigrationReport, destination: String?) throws {
-        let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
+    /// - Parameters:
+    ///   - destination: the path of the destination, for the last run; else nil.
+    ///   - files: the private files that the next run reads.
+    func note(_ report: MigrationReport, destination: String?, files: [String] = []) throws {
+        var sizes: [String: Int] = [:]
+        for path in files { sizes[path] = try DestinationPath.size(of: path) }
+        let run = Run(
+            report: report, destination: try destination.map { try .init($0, part: $0) }, sizes: sizes)
         try journal.append(Self.record(run))
         runs.append(run)
         // A copy that cannot be written is no error: the journal has the same contents.

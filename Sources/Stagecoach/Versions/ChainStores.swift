@@ -99,45 +99,21 @@ final class ChainStores {
         guard number > 0 else { return }
         remove(path: path(ofRun: number))
         try? FileManager.default.removeItem(atPath: idMap(ofRun: number))
-        FileSums.remove(of: idMap(ofRun: number))
     }
 
-    /// Removes the files of a run that was published but not noted, unless they are sound. The run itself then finds that it is
-    /// done.
+    /// Removes the files of a run that was published but not noted, unless its journal is there: the run itself then finds that
+    /// it is done.
     ///
-    /// - Parameter results: the result files that the run makes beside its store.
     /// - Throws: `destination.io` (74) if it cannot be found out which files exist.
-    func removeUnknown(run number: Int, results: [String]) throws(MigrationError) {
+    func removeUnknown(run number: Int) throws(MigrationError) {
         let path = path(ofRun: number)
         let place = DestinationPath(path: path)
         guard try DestinationPath.status(path) != nil else { return }
-        // The sums follow the store after it got its name.
-        if try DestinationPath.status(FileSums.path(of: place.privateStorePath)) != nil {
-            FileSums.move(from: place.privateStorePath, to: path)
-        }
-        var isKnown = false
         for journal in [place.journalPath, place.lastJournalPath] where try DestinationPath.status(journal) != nil {
-            isKnown = true
+            return
         }
-        if isKnown, damage(ofRun: number, results: results) == nil { return }
         remove(path: path)
-        for other in [idMap(ofRun: number), rejects(ofRun: number)] {
-            unlink(other)
-            FileSums.remove(of: other)
-        }
-    }
-
-    /// Returns the damage in the files of a run that is done; nil if there is none.
-    ///
-    /// - Parameter results: the result files that the run makes beside its store.
-    func damage(ofRun number: Int, results: [String]) -> String? {
-        do throws(MigrationError) {
-            try FileSums.check(path(ofRun: number))
-            for path in results { try FileSums.check(path, isWhole: true) }
-            return nil
-        } catch {
-            return error.message
-        }
+        for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
     }
 
     /// Removes a store in the folder, with the files beside it.

@@ -158,7 +158,7 @@ public final class ChainedMigration {
         var anew = false
         let done = journal.reports.count
         if published == nil, done > 0, done < runs.count,
-            let damage = stores.damage(ofRun: done, results: results(ofRun: done, runs, stores))
+            let damage = try journal.damage()
         {
             journal = try ChainJournal(in: stores, inputs: inputs, restarts: false, damage: damage)
             anew = true
@@ -221,7 +221,7 @@ public final class ChainedMigration {
             if isLast {
                 try source.checkUnchanged()
             } else {
-                try stores.removeUnknown(run: index + 1, results: results(ofRun: index + 1, runs, stores))
+                try stores.removeUnknown(run: index + 1)
             }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
@@ -234,12 +234,12 @@ public final class ChainedMigration {
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
             let migration = migration(run, from: place, to: next, options: options)
             migration.link = isLast ? link : ChainPosition(idMap: link.idMap)
-            migration.link?.keepsSums = !isLast
             if isLast { migration.traces = traces }
             var known = reports
+            let files = isLast ? [] : [next] + results(ofRun: index + 1, runs, stores)
             migration.didPublish = { report in
                 known.append(report)
-                try journal.note(report, destination: isLast ? next : nil)
+                try journal.note(report, destination: isLast ? next : nil, files: files)
             }
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
             let report = try naming(run, runs, at: index, stores, origins) { try migration.run() }

@@ -22,7 +22,9 @@ struct DamageTests {
         return hasPolicies ? all : all.filter { $0 != "policy" }
     }()
 
-    @Test("Any byte of any file: never refused, never another result", .timeLimit(.minutes(600)), arguments: names)
+    @Test(
+        "Any byte of a journal, any end of a file: never refused, never another result", .timeLimit(.minutes(600)),
+        arguments: names)
     func trials(name: String) throws {
         let maker = try #require(FaultFixture.makers.first { $0.name == name }, "no fixture \(name)")
         let fixture = try maker.make()

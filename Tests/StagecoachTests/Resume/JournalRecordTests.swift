@@ -57,24 +57,17 @@ import Testing
         (knowledge.indexed, knowledge.indexedJoins) = ([0, 300], [2])
         (knowledge.isAppending, knowledge.firstStamp) = (Bool.random(using: &random), Int64(number()))
         var state = JournalRecord.State(
-            stamp: Int64(number()), unit: number(), position: nil,
+            stamp: Int64(number()), unit: number(), pages: Bool.random(using: &random) ? number() : nil,
             progress: .init(
                 counts: counts, rowsWritten: numbers(), linksWritten: numbers(), highest: keys(),
                 missing: [3: [missing], 1: []], work: number()),
             knowledge: knowledge)
         if Bool.random(using: &random) {
-            state.position = .init(
-                isDone: Bool.random(using: &random), scan: number(), after: keys().first,
-                mappings: [4: .init(made: number(), highest: Int64(number()))],
-                references: .init(missing: nilLines(), further: furtherLines()),
-                highest: Int64(number()), links: number())
-        }
-        if Bool.random(using: &random) {
             state.rejects = .init(
                 made: number(), rounds: number(), skippedRows: number(), stamp: Int64(number()))
             state.appended = .init(
                 identity: keys(), highestKeys: keys(), hasRows: flags(), rows: numbers(), links: numbers())
-            state.before = .init(knowledge: knowledge, stamp: Int64(number()))
+            state.before = .init(knowledge: knowledge, stamp: Int64(number()), pages: number())
         }
         (state.hasDuplicates, state.isComplete) = (Bool.random(using: &random), Bool.random(using: &random))
         state.turns = .init(
@@ -93,7 +86,7 @@ import Testing
             state.turns.rejects = rejects
             state.turns.rejectingTables = numbers()
         }
-        (state.fill, state.stages, state.models, state.references) = (bytes(), bytes(), bytes(), bytes())
+        (state.stages, state.models, state.references) = (bytes(), bytes(), bytes())
         return state
     }
 

@@ -15,18 +15,26 @@ struct UncommittedStateTests {
     func twice() throws {
         let folder = try TemporaryFolder()
         let source = folder.file("old.sqlite")
-        let old = try model(entity("Item", [attribute("x", .integer64)]))
-        let new = try model(entity("Item", [attribute("x", .integer64), attribute("y", .integer64)]))
+        // A table each, whose end is a state.
+        let names = (1...9).map { "Item\($0)" }
+        func version(_ attributes: [String]) throws -> ManagedObjectModel {
+            var definition = ModelDefinition()
+            definition.entities = names.map { name in entity(name, attributes.map { attribute($0, .integer64) }) }
+            return try ManagedObjectModel(definition)
+        }
+        let (old, new) = (try version(["x"]), try version(["x", "y"]))
         try ReferenceStore.make(old) { store in
-            for key in 1...300 as ClosedRange<Int64> { store.insert("Item", key, ["x": .integer(key)]) }
+            for name in names {
+                for key in 1...30 as ClosedRange<Int64> { store.insert(name, key, ["x": .integer(key)]) }
+            }
         }.write(path: source)
         let mapping = try MappingModel.inferred(from: old, to: new)
         var options = MigrationOptions()
-        (options.writer, options.batchSize) = (.sqlite, 10)
+        options.writer = .sqlite
         let migration = Migration(
             from: source, model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new, options: options)
         let error = failure {
-            _ = try RunConditions.$current.withValue(.savingOften(failingAfter: 9)) { try migration.run() }
+            _ = try RunConditions.$current.withValue(.savingOften(failingAfter: 7)) { try migration.run() }
         }
         #expect(error?.code == "journal.io")
         let work = folder.file(".new.sqlite.stagecoach")
@@ -38,7 +46,7 @@ struct UncommittedStateTests {
             let found = try #require(run.states.last { $0.stamp == first.stamp })
             let directory = try WorkDirectory(path: work, keepsFiles: true)
             let writer = try JournalWriter(
-                path, header: run.header, earlier: run.through(found), storePath: work + "/store.sqlite",
+                path, header: run.header, continuing: run.through(found), storePath: work + "/store.sqlite",
                 spills: directory)
             var next = found
             (next.ordinal, next.stamp) = (first.ordinal + number, first.stamp + 1)
@@ -48,6 +56,6 @@ struct UncommittedStateTests {
         }
         let report = try migration.run()
         #expect(report.notes.contains { $0.contains("resumed one") }, "\(report.notes)")
-        #expect(report.counts.mappings.map(\.created) == [300])
+        #expect(report.counts.mappings.map(\.created) == names.map { _ in 30 })
     }
 }

@@ -66,9 +66,10 @@ enum RejectComparison {
         let rejects = Dictionary(
             expected.rejects.map { ("\($0.entity)/p\($0.key)", $0) }, uniquingKeysWith: { first, _ in first })
         return lines.map { line in
-            let reject = rejects[line.id]
-            let isTrue = reject?.others.contains(line.property) ?? false
-            return "\(line.id) \(isTrue ? reject?.property ?? "" : line.property) \(line.rule)"
+            guard let reject = rejects[line.id], let rule = reject.others[line.property], word(rule) == line.rule else {
+                return "\(line.id) \(line.property) \(line.rule)"
+            }
+            return "\(line.id) \(reject.property) \(word(reject.rule))"
         }
     }
 

@@ -9,15 +9,6 @@ protocol RowPatches: AnyObject {
     func apply(to batch: inout RowBatch) throws(MigrationError)
 }
 
-extension ColumnPatches {
-    /// Returns the counts that patches hold and have not yet added to the run's.
-    static func counts(of patches: [any RowPatches]) -> ReferenceCounts {
-        patches.reduce(into: ReferenceCounts()) { sum, patch in
-            if let counts = (patch as? ReferencePatches)?.counts { sum.add(counts) }
-        }
-    }
-}
-
 extension ColumnPatches: RowPatches {}
 
 /// The references of the rows that one mapping made, looked up again from the source rows. The source is scanned in parallel
@@ -37,9 +28,7 @@ final class ReferencePatches: RowPatches {
     /// True once all rows of the mapping are done. Rejected ones may be left behind them.
     private var isFinished = false
     /// The counts of the rows so far; empty once the rows are done.
-    @exclusivity(unchecked) private(set) var counts = ReferenceCounts()
-    /// The highest key of the rows that a killed run has written.
-    private let written: Int64?
+    @exclusivity(unchecked) private var counts = ReferenceCounts()
 
     /// The current batch of source rows.
     private final class Scan {
@@ -65,12 +54,10 @@ final class ReferencePatches: RowPatches {
     ///   - own: the keys of the mapping's rows; at least one.
     ///   - keys: the keys of all mappings.
     ///   - sharing: the number of mappings whose rows may be loaded at the same time.
-    ///   - written: rows up to this key are not loaded; nil if all are.
     init(
         run: MigrationRun, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
-        own: DestinationKeys, keys: PlanKeys, missing: MissingReferences, sharing: Int, written: Int64? = nil
+        own: DestinationKeys, keys: PlanKeys, missing: MissingReferences, sharing: Int
     ) {
-        self.written = written
         self.run = run
         self.entity = entity
         self.own = KeyLookup(own)
@@ -115,11 +102,9 @@ final class ReferencePatches: RowPatches {
     }
 
     private func begin() throws(MigrationError) -> Scan {
-        var range = SourceKeyRange.all
-        if let written { range.after = try own.sourceKey(atOrBefore: written) }
         let reader = try SourceReader(
             run: run, slots: slots, table: run.inputs.layout.schema.tableIndex(of: entity),
-            entities: [entity.index], range: range)
+            entities: [entity.index])
         let made = Scan(
             reader: reader,
             batch: RowBatch(
