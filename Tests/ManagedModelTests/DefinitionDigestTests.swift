@@ -187,14 +187,15 @@ struct DefinitionDigestTests {
         ),
     ]
 
-    @Test("Every property of a definition enters the digest")
+    @Test("Every property of a definition enters the digest, but for what only Xcode reads")
     func every() throws {
         let plain = try Self.digest { _ in }
         #expect(try Self.digest { _ in } == plain)
         var seen: Set<[UInt8]> = [plain]
         for (type, changes) in Self.changes {
             // A property that comes later is to be added here, and to the digest.
-            #expect(Mirror(reflecting: type).children.count == changes.count, "\(Swift.type(of: type))")
+            let properties = Mirror(reflecting: type).children.compactMap(\.label).filter { $0 != "xcode" }
+            #expect(properties.count == changes.count, "\(Swift.type(of: type))")
             for (number, change) in changes.enumerated() {
                 let found = try Self.digest(change)
                 #expect(seen.insert(found).inserted, "\(Swift.type(of: type)), property \(number)")

@@ -35,6 +35,7 @@ extension ManagedObjectModel {
         var merged = ModelDefinition()
         for (number, model) in models.enumerated() {
             var definition = model.definition
+            merged.xcode.add(definition.xcode)
             if definition.composites.contains(where: { merged.composites[$0.key] ?? $0.value != $0.value }) {
                 definition.renameComposites { "\($0)_\(number)" }
             }

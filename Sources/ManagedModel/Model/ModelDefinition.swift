@@ -16,6 +16,8 @@ public struct ModelDefinition: Sendable, Equatable {
     public var composites: [String: [AttributeDefinition]] = [:]
     /// The fetch request templates.
     public var fetchRequests: [FetchRequestDefinition] = []
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes an empty model.
     public init() {}
@@ -39,6 +41,8 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     public var returnsDistinctResults = false
     /// Parts of an archive for which this definition has no property.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes a fetch request template.
     public init(name: String, entityName: String, predicate: String? = nil) {
@@ -78,6 +82,8 @@ public struct EntityDefinition: Sendable, Equatable {
     public var userInfo: [String: String] = [:]
     /// Parts of an archive for which this definition has no property.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes an entity without properties.
     public init(name: String) { self.name = name }
@@ -229,6 +235,8 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes a required attribute without a default.
     public init(name: String, type: AttributeType) {
@@ -286,6 +294,8 @@ public struct RelationshipDefinition: Sendable, Equatable {
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes a required to-one relationship without an inverse.
     public init(name: String, destinationEntityName: String) {
@@ -310,6 +320,8 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     public var userInfo: [String: String] = [:]
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes a fetched property without a fetch request.
     public init(name: String) { self.name = name }
@@ -325,6 +337,8 @@ public struct FetchIndexDefinition: Sendable, Equatable {
     public var partialIndexPredicate: String?
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes an index without elements.
     public init(name: String) { self.name = name }
@@ -342,6 +356,8 @@ public struct FetchIndexElement: Sendable, Equatable {
     public var isAscending = true
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
+    /// The attributes of its tag that only Xcode reads.
+    package var xcode = XcodeAttributes()
 
     /// Makes an ascending element over a property.
     public init(propertyName: String?) { self.propertyName = propertyName }

@@ -3,8 +3,8 @@ import Diagnostics
 /// Builds a ``ModelDefinition`` from the tags of a `contents` file.
 ///
 /// Unknown elements are skipped with all their content, because newer versions of Xcode add some (the diagram's `elements`
-/// among them). A known element in a place where it has no meaning is an error. What only Xcode reads is skipped too: how code
-/// is generated, what takes part in iCloud's old synchronisation, whether a whole model is for CloudKit.
+/// among them). A known element in a place where it has no meaning is an error. Attributes that only Xcode reads are kept as
+/// they are: how code is generated, what takes part in iCloud's old synchronisation, what is for CloudKit.
 ///
 /// Memory: the definition, and a number per entity and property.
 final class ModelTagHandler: XMLTagHandler {
@@ -30,6 +30,8 @@ final class ModelTagHandler: XMLTagHandler {
     private var composite: (name: String, attributes: [AttributeDefinition]) = ("", [])
     private var configurationName = ""
     private var userInfo: [String: String] = [:]
+    /// The different sets of attributes that only Xcode reads. Nearly all tags have one of a few.
+    private var xcodeTexts: Set<[String: String]> = []
 
     /// Ignores text, which has no meaning in models.
     func text(_ piece: String) {}
@@ -72,6 +74,7 @@ final class ModelTagHandler: XMLTagHandler {
             if let identifier = TagValues(tag: tag).text("userDefinedModelVersionIdentifier") {
                 definition.versionIdentifiers = [identifier]
             }
+            definition.xcode = xcode(tag)
         case (nil, _):
             throw MigrationError(
                 "model.notAModel", .configuration, "The root element is <\(tag.name)>, not <model>",
@@ -80,15 +83,17 @@ final class ModelTagHandler: XMLTagHandler {
         case ("entity"?, _): return try openEntityChild(tag)
         case ("composite"?, "attribute"):
             attribute = try AttributeTag.read(tag, owner: composite.name)
+            attribute.xcode = xcode(tag)
             place(composite.name, attribute.name, tag)
         case ("attribute"?, "userInfo"), ("relationship"?, "userInfo"), ("fetchedProperty"?, "userInfo"): userInfo = [:]
         case ("userInfo"?, "entry"):
             let values = TagValues(tag: tag, entity: scopes.contains("entity") ? entity.name : nil)
             userInfo[try values.required("key")] = values.text("value") ?? ""
         case ("fetchedProperty"?, "fetchRequest"):
-            fetchedProperty.fetchRequest = try PropertyTags.fetchRequest(tag, entity: entity.name)
+            fetchedProperty.fetchRequest = try fetchRequest(tag, entity: entity.name)
         case ("fetchIndex"?, "fetchIndexElement"):
-            let element = try PropertyTags.fetchIndexElement(tag, entity: entity.name, index: fetchIndex.name)
+            var element = try PropertyTags.fetchIndexElement(tag, entity: entity.name, index: fetchIndex.name)
+            element.xcode = xcode(tag)
             fetchIndex.elements.append(element)
         case ("compoundIndexes"?, "compoundIndex"), ("uniquenessConstraints"?, "uniquenessConstraint"): members = []
         case ("compoundIndex"?, "index"), ("uniquenessConstraint"?, "constraint"):
@@ -109,12 +114,14 @@ final class ModelTagHandler: XMLTagHandler {
         case "composite":
             composite = (try values.required("name"), [])
             try refuseIfDuplicate("composite", composite.name, exists: definition.composites[composite.name] != nil)
+            definition.xcode.parts["composite \(composite.name)"] = xcode(tag).texts
         case "configuration":
             configurationName = try values.required("name")
             members = []
             try refuseIfDuplicate(
                 "configuration", configurationName, exists: definition.configurations[configurationName] != nil)
-        case "fetchRequest": definition.fetchRequests.append(try PropertyTags.fetchRequest(tag, entity: nil))
+            definition.xcode.parts["configuration \(configurationName)"] = xcode(tag).texts
+        case "fetchRequest": definition.fetchRequests.append(try fetchRequest(tag, entity: nil))
         default: return false
         }
         return true
@@ -130,6 +137,7 @@ final class ModelTagHandler: XMLTagHandler {
         entity.superentityName = values.nonEmpty("parentEntity")
         entity.isAbstract = try values.flag("isAbstract")
         values.readNames(into: &entity)
+        entity.xcode = xcode(tag)
         offsets[Declaration(entity: entity.name)] = tag.offset
     }
 
@@ -138,20 +146,36 @@ final class ModelTagHandler: XMLTagHandler {
         switch tag.name {
         case "attribute":
             attribute = try AttributeTag.read(tag, owner: entity.name)
+            attribute.xcode = xcode(tag)
             name = attribute.name
         case "relationship":
             relationship = try PropertyTags.relationship(tag, entity: entity.name)
+            relationship.xcode = xcode(tag)
             name = relationship.name
         case "fetchedProperty":
             fetchedProperty = try PropertyTags.fetchedProperty(tag, entity: entity.name)
+            fetchedProperty.xcode = xcode(tag)
             name = fetchedProperty.name
-        case "fetchIndex": fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
+        case "fetchIndex":
+            fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
+            fetchIndex.xcode = xcode(tag)
         case "compoundIndexes", "uniquenessConstraints": break
         case "userInfo": userInfo = [:]
         default: return false
         }
         if let name { offsets[Declaration(entity: entity.name, property: name)] = tag.offset }
         return true
+    }
+
+    private func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
+        var request = try PropertyTags.fetchRequest(tag, entity: entity)
+        request.xcode = xcode(tag)
+        return request
+    }
+
+    /// Returns the attributes of a tag that only Xcode reads.
+    private func xcode(_ tag: XMLTag) -> XcodeAttributes {
+        XcodeAttributes(xcodeTexts.insert(XcodeAttributes.texts(of: tag)).memberAfterInsert)
     }
 
     /// Records the place of a composite's attribute or of a reference, unless the name has a place: an entity's own tag wins.

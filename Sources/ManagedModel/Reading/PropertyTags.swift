@@ -38,7 +38,7 @@ enum PropertyTags {
     }
 
     /// A `<fetchRequest>` of the model or of a fetched property. Faults, subentities and pending changes do not matter to
-    /// a migration, and their archived form is not known: they are not read.
+    /// a migration, and their archived form is not known: they are kept for Xcode only.
     static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
         let values = TagValues(tag: tag, entity: entity)
         var request = FetchRequestDefinition(

@@ -36,6 +36,7 @@ package enum ModelComparison {
     /// forgotten.
     private static func walk(_ value: Any, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void) {
         if let archived = value as? ArchivedParts { return walk(archived, place, visit) }
+        if let xcode = value as? XcodeAttributes { return walk(xcode, place, visit) }
         let mirror = Mirror(reflecting: value)
         switch mirror.displayStyle {
         case .optional: if let content = mirror.children.first { walk(content.value, place, visit) }
@@ -43,7 +44,7 @@ package enum ModelComparison {
             for child in mirror.children where child.label != "name" {
                 let label = child.label ?? ""
                 guard let word = members[label] else {
-                    walk(child.value, label == "archived" ? place : place + [words(label)], visit)
+                    walk(child.value, ["archived", "xcode"].contains(label) ? place : place + [words(label)], visit)
                     continue
                 }
                 for (index, member) in Mirror(reflecting: child.value).children.enumerated() {
@@ -82,6 +83,17 @@ package enum ModelComparison {
         for (key, graph) in archived.fields.sorted(by: { $0.key < $1.key }) { say(key, graph) }
         if archived.flags != 0 { visit("\(whole): flags", "\(archived.flags)") }
         if let graph = archived.defaultValue { say("default value", graph) }
+    }
+
+    private static func walk(
+        _ xcode: XcodeAttributes, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void
+    ) {
+        func say(_ texts: [String: String], _ place: [String]) {
+            let whole = place.isEmpty ? "" : place.joined(separator: ", ") + ": "
+            for (name, text) in texts.sorted(by: { $0.key < $1.key }) { visit(whole + name, text) }
+        }
+        say(xcode.texts ?? [:], place)
+        for (part, texts) in xcode.parts.sorted(by: { $0.key < $1.key }) { say(texts, place + [part]) }
     }
 
     /// Returns a property's name in words, without its verb: `isOptional` is `optional`.

@@ -16,20 +16,20 @@ package struct ModelXMLWriter {
 
     private mutating func write(_ model: ModelDefinition) {
         text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
-        let attributes: [Attribute] = [
-            ("type", "com.apple.IDECoreDataModeler.DataModel"), ("documentVersion", "1.0"),
-            ("lastSavedToolsVersion", "22758"), ("systemVersion", "23E224"), ("minimumToolsVersion", "Automatic"),
-            ("sourceLanguage", "Swift"), ("userDefinedModelVersionIdentifier", model.versionIdentifiers.first),
-        ]
+        let attributes =
+            Self.attributes(model.xcode.texts ?? Self.usualOfModel)
+            + [("userDefinedModelVersionIdentifier", model.versionIdentifiers.first)]
         element("model", attributes) { writer in
             for entity in model.entities { writer.write(entity) }
             for (name, elements) in model.composites.sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
-                writer.element("composite", [("name", name)]) { writer in
+                let attributes = [("name", name)] + Self.attributes(model.xcode.parts["composite \(name)"])
+                writer.element("composite", attributes) { writer in
                     for attribute in elements { writer.write(attribute) }
                 }
             }
             for (name, members) in model.configurations.sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
-                writer.element("configuration", [("name", name)]) { writer in
+                let attributes = [("name", name)] + Self.attributes(model.xcode.parts["configuration \(name)"])
+                writer.element("configuration", attributes) { writer in
                     for member in members { writer.element("memberEntity", [("name", member)]) }
                 }
             }
@@ -38,15 +38,18 @@ package struct ModelXMLWriter {
     }
 
     private mutating func write(_ entity: EntityDefinition) {
+        var xcode = entity.xcode.texts ?? ["syncable": "YES"]
+        let classInModule = xcode.removeValue(forKey: "representedClassName")
+        // The reader takes a leading point as that of the module.
+        let className = entity.managedObjectClassName.map { name in
+            name.hasPrefix(".") || classInModule == "." + name ? "." + name : name
+        }
         let attributes: [Attribute] = [
-            ("name", entity.name),
-            // The reader takes a leading point as that of the module.
-            ("representedClassName", entity.managedObjectClassName.map { $0.hasPrefix(".") ? "." + $0 : $0 }),
+            ("name", entity.name), ("representedClassName", className),
             ("parentEntity", entity.superentityName), ("isAbstract", Self.flag(entity.isAbstract)),
             ("elementID", entity.renamingIdentifier), ("versionHashModifier", entity.versionHashModifier),
-            ("syncable", "YES"),
         ]
-        element("entity", attributes) { writer in
+        element("entity", attributes + Self.attributes(xcode)) { writer in
             for attribute in entity.attributes { writer.write(attribute) }
             for relationship in entity.relationships { writer.write(relationship) }
             for property in entity.fetchedProperties { writer.write(property) }
@@ -82,6 +85,7 @@ package struct ModelXMLWriter {
             ("storedInTruthFile", Self.flag(attribute.isStoredInExternalRecord)),
             ("elementID", attribute.renamingIdentifier), ("versionHashModifier", attribute.versionHashModifier),
         ]
+        attributes += Self.attributes(attribute.xcode.texts)
         element("attribute", attributes) { $0.write(userInfo: attribute.userInfo) }
     }
 
@@ -102,7 +106,9 @@ package struct ModelXMLWriter {
             ("storedInTruthFile", Self.flag(relationship.isStoredInExternalRecord)),
             ("elementID", relationship.renamingIdentifier), ("versionHashModifier", relationship.versionHashModifier),
         ]
-        element("relationship", attributes) { $0.write(userInfo: relationship.userInfo) }
+        element("relationship", attributes + Self.attributes(relationship.xcode.texts)) {
+            $0.write(userInfo: relationship.userInfo)
+        }
     }
 
     private mutating func write(_ property: FetchedPropertyDefinition) {
@@ -110,34 +116,32 @@ package struct ModelXMLWriter {
             ("name", property.name), ("optional", Self.flag(property.isOptional)),
             ("elementID", property.renamingIdentifier), ("versionHashModifier", property.versionHashModifier),
         ]
-        element("fetchedProperty", attributes) { writer in
+        element("fetchedProperty", attributes + Self.attributes(property.xcode.texts)) { writer in
             if let request = property.fetchRequest { writer.write(request) }
             writer.write(userInfo: property.userInfo)
         }
     }
 
     private mutating func write(_ request: FetchRequestDefinition) {
-        element(
-            "fetchRequest",
-            [
-                ("name", request.name), ("entity", request.entityName), ("predicateString", request.predicate),
-                ("resultType", Self.number(request.resultType)), ("fetchLimit", Self.number(request.fetchLimit)),
-                ("fetchBatchSize", Self.number(request.fetchBatchSize)),
-                ("returnDistinctResults", Self.flag(request.returnsDistinctResults)),
-            ])
+        let attributes: [Attribute] = [
+            ("name", request.name), ("entity", request.entityName), ("predicateString", request.predicate),
+            ("resultType", Self.number(request.resultType)), ("fetchLimit", Self.number(request.fetchLimit)),
+            ("fetchBatchSize", Self.number(request.fetchBatchSize)),
+            ("returnDistinctResults", Self.flag(request.returnsDistinctResults)),
+        ]
+        element("fetchRequest", attributes + Self.attributes(request.xcode.texts))
     }
 
     private mutating func write(_ index: FetchIndexDefinition) {
         let attributes: [Attribute] = [("name", index.name), ("partialIndexPredicate", index.partialIndexPredicate)]
-        element("fetchIndex", attributes) { writer in
+        element("fetchIndex", attributes + Self.attributes(index.xcode.texts)) { writer in
             for element in index.elements {
-                writer.element(
-                    "fetchIndexElement",
-                    [
-                        ("property", element.propertyName), ("expression", element.expression),
-                        ("type", element.isRTree ? "RTree" : "Binary"),
-                        ("order", element.isAscending ? "ascending" : "descending"),
-                    ])
+                let attributes: [Attribute] = [
+                    ("property", element.propertyName), ("expression", element.expression),
+                    ("type", element.isRTree ? "RTree" : "Binary"),
+                    ("order", element.isAscending ? "ascending" : "descending"),
+                ]
+                writer.element("fetchIndexElement", attributes + Self.attributes(element.xcode.texts))
             }
         }
     }
@@ -170,6 +174,17 @@ package struct ModelXMLWriter {
 
     /// An attribute of a tag; left out if its value is nil.
     typealias Attribute = (name: String, value: String?)
+
+    /// The attributes of a model that Xcode did not write.
+    private static let usualOfModel = [
+        "type": "com.apple.IDECoreDataModeler.DataModel", "documentVersion": "1.0", "lastSavedToolsVersion": "22758",
+        "systemVersion": "23E224", "minimumToolsVersion": "Automatic", "sourceLanguage": "Swift",
+    ]
+
+    /// Returns texts by name as attributes, in the order of their names.
+    private static func attributes(_ texts: [String: String]?) -> [Attribute] {
+        (texts ?? [:]).sorted { ModelResolution.precedes($0.key, $1.key) }.map { ($0.key, $0.value) }
+    }
 
     private static func number(_ number: Int) -> String? { number == 0 ? nil : String(number) }
 
