@@ -196,13 +196,15 @@ final class DestinationRun {
         let plan = prepared.plan
         var rejects = loaded.rejects
         rejects?.file = rejectFile?.path
+        let corrected = try migration.correctedBookkeeping(prepared)
         let notes = RunNotes.notes(
             counts: run.tally.counts, tables: loaded.tables, schema: run.inputs.destinationSchema, options: options,
             source: prepared.source, foreign: try prepared.source.foreignTables(beside: prepared.layout),
             existing: existing, missing: external.missing, history: loaded.historyNote,
             mirroring: MirroredSource.note(
                 prepared.source, tables: prepared.mirroringTables, isAppended: existing != nil),
-            repairs: plan.repairs ?? [], unmapped: plan.unmapped, layout: (plan.layout ?? []) + loaded.missing,
+            repairs: plan.repairs ?? [], corrected: corrected ?? [], unmapped: plan.unmapped,
+            layout: (plan.layout ?? []) + loaded.missing,
             unknownHashes: appends ? [] : migration.unknownHashes(prepared), links: loaded.linksNotMade,
             orders: loaded.ordersNotKept, cuts: loaded.valuesCut ?? [])
         return MigrationReport(
@@ -213,7 +215,7 @@ final class DestinationRun {
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
             spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: notes + plan.unevaluated, unmapped: plan.unmapped.isEmpty ? nil : plan.unmapped,
-            repairs: plan.repairs, leftBehind: left,
+            repairs: plan.repairs, correctedBookkeeping: corrected, leftBehind: left,
             linksNotMade: loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade,
             ordersNotKept: loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept,
             valuesCut: loaded.valuesCut,

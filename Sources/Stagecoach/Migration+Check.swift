@@ -81,6 +81,8 @@ public struct CheckReport: Sendable, Codable {
     public var unevaluated: [String]?
     /// Tables and columns that the source lacks, read as empty or nil; nil if it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
+    /// Core Data's own numbers that are wrong in the source and would be right in the destination; nil if there are none.
+    public var correctedBookkeeping: [CorrectedBookkeeping]?
     /// Data of the source that no entity mapping would carry over; nil if there is none. For a chain: the data of the
     /// steps that were checked.
     public var leftBehind: LeftBehind?
@@ -182,6 +184,7 @@ extension Migration {
         ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)
+        count.report.correctedBookkeeping = try correctedBookkeeping(prepared)
         count.report.linksNotMade = loaded.linksNotMade.isEmpty ? nil : loaded.linksNotMade
         count.report.ordersNotKept = loaded.ordersNotKept.isEmpty ? nil : loaded.ordersNotKept
         count.report.valuesCut = marking(run.tally.counts.valuesCut, prepared)

@@ -26,7 +26,7 @@ extension Migration {
     func leftBehind(_ prepared: Prepared, counting: Bool = true) throws -> LeftBehind? {
         var account: LeftBehind?
         if counting {
-            prepared.source.countValues(in: prepared.left.columns)
+            countValues(prepared)
             account = try prepared.left.count(in: prepared.source) {
                 if let error = cancellation.error { throw error }
             }
@@ -54,6 +54,21 @@ extension Migration {
             }
         ).add(to: &account)
         return account
+    }
+
+    /// Lets readers of the source count what an account of a run needs.
+    func countValues(_ prepared: Prepared) {
+        prepared.source.countValues(in: prepared.left.columns, comparing: prepared.left.tablesOfOneEntity)
+    }
+
+    /// Returns the wrong numbers of the source that the destination has right; nil if there are none.
+    ///
+    /// - Complexity: O(pages of the tables that were not read).
+    func correctedBookkeeping(_ prepared: Prepared) throws -> [CorrectedBookkeeping]? {
+        countValues(prepared)
+        return try prepared.left.correctedBookkeeping(in: prepared.source) {
+            if let error = cancellation.error { throw error }
+        }
     }
 
     private func valueCutCount(_ prepared: Prepared) -> ValueCutCount {

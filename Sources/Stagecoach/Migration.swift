@@ -292,7 +292,7 @@ public final class Migration {
                 options: options, mappingCount: prepared.mappings.count, destinationPath: destinationPath,
                 existing: existing), progress: progress, cancellation: cancellation)
         run.tally.counts = prepared.census.counts(for: prepared.mappings, reads: prepared.left.reads)
-        prepared.source.countValues(in: prepared.left.columns)
+        countValues(prepared)
         return run
     }
 

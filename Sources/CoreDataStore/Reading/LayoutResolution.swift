@@ -189,11 +189,13 @@ struct LayoutResolution {
 
     private mutating func resolve(_ table: EntityTable, _ numbers: [Int]) throws(MigrationError) -> SourceTable {
         let root = numbers[table.root]
-        let maximum = max(0, primaryKeys.first { $0.number == root }?.maximum ?? 0)
+        let stated = primaryKeys.first { $0.number == root }?.maximum
+        let maximum = max(0, stated ?? 0)
         guard let index = byName[table.name.uppercased()] else {
             note(
                 .table, table.name, nil, .init(entity: table.root, name: ""), "The store has no table \(table.name)")
-            return SourceTable(name: table.name, columns: table.columns.map(\.name), maximumKey: maximum)
+            return SourceTable(
+                name: table.name, columns: table.columns.map(\.name), maximumKey: maximum, statedMaximum: stated)
         }
         let file = files[index]
         guard file.isKeyed else {
@@ -214,7 +216,7 @@ struct LayoutResolution {
             }
             columns.append(actual)
         }
-        return SourceTable(name: file.name, columns: columns, maximumKey: maximum)
+        return SourceTable(name: file.name, columns: columns, maximumKey: maximum, statedMaximum: stated)
     }
 
     /// Returns the Z_ENT of the rows whose property a column holds; empty if these are all rows of the table.

@@ -4,6 +4,8 @@ import Diagnostics
 /// The numbers of values that are not NULL, by column and entity. Numbers of zero are not held.
 package struct ValueCounts: Sendable {
     fileprivate var counts: [Int: [Int: Int]] = [:]
+    /// The number of rows whose Z_ENT is not that of the table's only entity; 0 if it is not compared.
+    package fileprivate(set) var otherNumbers = 0
 
     /// The number of values in a column of the rows of an entity, without subentities; both by index.
     package subscript(column: Int, entity: Int) -> Int { counts[column]?[entity] ?? 0 }
@@ -12,10 +14,13 @@ package struct ValueCounts: Sendable {
 extension SourceStore {
     /// Lets readers count the values that are not NULL while they read a table's rows for other purposes.
     ///
-    /// - Parameter columns: column indices by table index. A repeated call with the same columns has no effect.
-    package func countValues(in columns: [Int: Set<Int>]) {
-        guard countedColumns != columns else { return }
+    /// - Parameters:
+    ///   - columns: column indices by table index. A repeated call with the same columns and tables has no effect.
+    ///   - tables: tables of one entity, whose rows with another Z_ENT are counted.
+    package func countValues(in columns: [Int: Set<Int>], comparing tables: Set<Int> = []) {
+        guard countedColumns != columns || comparedTables != tables else { return }
         countedColumns = columns
+        comparedTables = tables
         tallies = [:]
     }
 
@@ -30,7 +35,8 @@ extension SourceStore {
     /// Returns the tally of a table whose rows are read from pages; nil if nothing is counted there or SQLite must count.
     func tally(ofTable index: Int, _ table: SourcePages.Table, _ layout: StoreLayout) -> ValueTally? {
         if let known = tallies[index] { return known }
-        guard let columns = countedColumns[index], !columns.isEmpty else { return nil }
+        let columns = countedColumns[index] ?? []
+        guard !columns.isEmpty || comparedTables.contains(index) else { return nil }
         let source = layout.tables[index]
         var fields: Set<Int> = []
         for column in columns {
@@ -40,13 +46,14 @@ extension SourceStore {
             }
             fields.insert(found.field)
         }
-        var entityField: Int?
-        if layout.schema.tables[index].entities.count > 1 {
-            entityField = table.columns[source.columns[EntityTable.entityColumn].lowercased()]?.field
-            guard entityField != nil else { return nil }
-        }
         let numbers = layout.schema.tables[index].entities.map { Int64(layout.fileNumber(ofEntity: $0)) }
-        let tally = ValueTally(fields: Array(fields), entityField: entityField, entities: numbers)
+        let entityField = table.columns[source.columns[EntityTable.entityColumn].lowercased()]?.field
+        let isCompared = comparedTables.contains(index)
+        guard entityField != nil || numbers.count == 1 && !isCompared else { return nil }
+        let common = isCompared ? entityField.flatMap { field in numbers.first.map { (field, $0) } } : nil
+        let tally = ValueTally(
+            fields: Array(fields), entityField: numbers.count > 1 ? entityField : nil, entities: numbers,
+            common: common)
         if let counted = countedBefore[index] { tally.resume(from: counted) }
         tallies[index] = tally
         return tally
@@ -61,7 +68,8 @@ extension SourceStore {
     package func valueCounts(
         table index: Int, in layout: StoreLayout, checkCancelled: () throws -> Void = {}
     ) throws -> ValueCounts {
-        guard let columns = countedColumns[index], !columns.isEmpty else { return ValueCounts() }
+        let columns = countedColumns[index] ?? []
+        guard !columns.isEmpty || comparedTables.contains(index) else { return ValueCounts() }
         let name = layout.tables[index].name
         if readsPages,
             case .table(let table) = try blamingData({ () throws(MigrationError) in
@@ -84,6 +92,7 @@ extension SourceStore {
         _ tally: ValueTally, _ columns: Set<Int>, _ index: Int, _ table: SourcePages.Table, _ layout: StoreLayout
     ) -> ValueCounts {
         var result = ValueCounts()
+        result.otherNumbers = tally.others
         for column in columns {
             guard let field = table.columns[layout.tables[index].columns[column].lowercased()]?.field else { continue }
             for entity in layout.schema.tables[index].entities {
@@ -107,6 +116,13 @@ extension SourceStore {
         let entity = entities.count == 1 ? nil : source.columns[EntityTable.entityColumn].quoted
         let sorted = columns.sorted()
         var result = ValueCounts()
+        if comparedTables.contains(index) {
+            let number = layout.fileNumber(ofEntity: entities[0])
+            let column = source.columns[EntityTable.entityColumn].quoted
+            let count = try integer(
+                "SELECT count(*) FROM \(source.name.quoted) WHERE \(column) IS NOT \(number)")
+            result.otherNumbers = Int(clamping: count ?? 0)
+        }
         for start in stride(from: 0, to: sorted.count, by: Self.mostTerms) {
             let part = sorted[start..<min(sorted.count, start + Self.mostTerms)]
             let terms = part.map { "count(\(source.columns[$0].quoted))" }.joined(separator: ", ")

@@ -40,6 +40,8 @@ package final class SourceStore {
     let pool: StatementPool
     /// The columns whose values are counted, by table.
     var countedColumns: [Int: Set<Int>] = [:]
+    /// The tables of one entity whose rows' numbers (Z_ENT) are compared with it.
+    var comparedTables: Set<Int> = []
     /// The tallies that count while rows are read, by table.
     var tallies: [Int: ValueTally] = [:]
     /// The numbers that a killed run had counted, by table.

@@ -52,6 +52,8 @@ package struct SourceTable: Sendable, Equatable {
     /// The highest key given out, 0 for none: Z_MAX of the root entity, or the greatest key if that is higher
     /// (ArtsyPartner 1.4 has -1 and has rows).
     package var maximumKey: Int64
+    /// Z_MAX of the root entity as it stands in the file; nil if there is none.
+    package var statedMaximum: Int64?
 }
 
 /// A join table of a file.

@@ -1,6 +1,7 @@
 import Diagnostics
 
-/// Counts the values of some fields that are not NULL, over all rows of a table, separately for each entity.
+/// Counts the values of some fields that are not NULL, over all rows of a table, separately for each entity. In a table of one
+/// entity it can count the rows with another entity number, too.
 ///
 /// Every ``TableScan`` of the table contributes, so no extra scan is needed. The first scan that passes a row counts it; no row
 /// is counted twice. This works because keys ascend: all rows up to ``reached`` are counted, and a scan adds a row only if it
@@ -16,6 +17,10 @@ package final class ValueTally {
     /// The field with the entity's number; nil if all rows count together.
     private let entityField: Int?
     private let end: Int
+    /// The number that all rows should have, and its field; nil if it is not compared.
+    private let common: (field: Int, number: Int64)?
+    /// The number of rows that do not have the common number.
+    @exclusivity(unchecked) package private(set) var others = 0
     /// The numbers of the entities; rows with other numbers are not counted.
     private let numbers: [Int64]
     private let counts: UnsafeMutablePointer<Int>
@@ -32,9 +37,13 @@ package final class ValueTally {
     ///   - fields: positions in the record, from 0, each once.
     ///   - entityField: the field with the entity's number; nil if all rows count together.
     ///   - entities: the numbers of the entities whose rows count; ignored without an entity field.
-    package init(fields: [Int], entityField: Int?, entities: [Int64]) {
+    ///   - common: a field and the number that all rows should have there, to count the ``others``.
+    package init(
+        fields: [Int], entityField: Int?, entities: [Int64], common: (field: Int, number: Int64)? = nil
+    ) {
         fieldCount = fields.count
         self.entityField = entityField
+        self.common = common
         end = (fields.max() ?? -1) + 1
         numbers = entityField == nil ? [0] : entities
         self.fields = .allocate(capacity: max(1, fieldCount))
@@ -60,11 +69,12 @@ package final class ValueTally {
         return counts[index * fieldCount + place]
     }
 
-    /// The numbers of this tally: ``reached`` and the number of counts, then the place and the value of each count above zero;
-    /// nil if SQLite must count. In a wide hierarchy nearly all counts are zero.
+    /// The numbers of this tally: ``reached`` and the number of counts, then the place and the value of each count above zero,
+    /// those of ``others`` behind the last place; nil if SQLite must count. In a wide hierarchy nearly all counts are zero.
     package var counted: [Int]? {
         guard !hasFailed else { return nil }
         var numbers = [Int(reached), room]
+        if others > 0 { numbers += [room, others] }
         for place in 0..<room where counts[place] > 0 { numbers += [place, counts[place]] }
         return numbers
     }
@@ -72,10 +82,16 @@ package final class ValueTally {
     /// Takes over the numbers of a tally of the same fields and entities. Other numbers are ignored.
     package func resume(from counted: [Int]) {
         guard counted.count >= 2, counted.count % 2 == 0, counted[1] == room,
-            stride(from: 2, to: counted.count, by: 2).allSatisfy({ (0..<room).contains(counted[$0]) })
+            stride(from: 2, to: counted.count, by: 2).allSatisfy({ (0...room).contains(counted[$0]) })
         else { return }
         reached = Int64(counted[0])
-        for index in stride(from: 2, to: counted.count, by: 2) { counts[counted[index]] = counted[index + 1] }
+        for index in stride(from: 2, to: counted.count, by: 2) {
+            if counted[index] == room {
+                others = counted[index + 1]
+            } else {
+                counts[counted[index]] = counted[index + 1]
+            }
+        }
     }
 
     private var room: Int { fieldCount * numbers.count }
@@ -103,6 +119,10 @@ package final class ValueTally {
             return
         }
         let headerSize = Int(size)
+        if let common, number(in: common.field, record, start, headerSize, available: available) != common.number {
+            others &+= 1
+        }
+        guard fieldCount > 0 else { return }
         guard let counts = counts(record, start, headerSize, available: available) else { return }
         if Self.isOfBytes(record + start, count: end, available: headerSize - start) {
             for place in 0..<fieldCount {
@@ -142,23 +162,31 @@ package final class ValueTally {
         _ record: UnsafeRawPointer, _ start: Int, _ headerSize: Int, available: Int
     ) -> UnsafeMutablePointer<Int>? {
         guard let entityField else { return last?.counts }
+        guard let number = number(in: entityField, record, start, headerSize, available: available) else { return nil }
+        if let last, last.number == number { return last.counts }
+        guard let index = numbers.firstIndex(of: number) else { return nil }
+        let found = counts + index * fieldCount
+        last = (number, found)
+        return found
+    }
+
+    /// The integer in a field of a record; nil if there is none.
+    @inline(__always)
+    private func number(
+        in wanted: Int, _ record: UnsafeRawPointer, _ start: Int, _ headerSize: Int, available: Int
+    ) -> Int64? {
         var place = start
         var body = headerSize
-        for field in 0...entityField {
+        for field in 0...wanted {
             guard place < headerSize, let serial = RecordForm.varint(record, &place, end: headerSize),
                 let width = RecordForm.size(ofSerial: serial), width <= available - body
             else { return nil }
-            guard field == entityField else {
+            guard field == wanted else {
                 body += width
                 continue
             }
             guard 1...9 ~= serial, serial != 7 else { return nil }
-            let number = RecordForm.integer(record + body, serial: serial)
-            if let last, last.number == number { return last.counts }
-            guard let index = numbers.firstIndex(of: number) else { return nil }
-            let found = counts + index * fieldCount
-            last = (number, found)
-            return found
+            return RecordForm.integer(record + body, serial: serial)
         }
         return nil
     }

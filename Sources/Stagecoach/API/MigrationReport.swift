@@ -49,6 +49,8 @@ public struct MigrationReport: Sendable, Codable {
     public var unmapped: [MigrationPlan.Unmapped]?
     /// Tables and columns that the source lacks and that were read as empty or nil; nil if it lacks none.
     public var repairs: [MigrationPlan.Repair]?
+    /// Core Data's own numbers that are wrong in the source and right in the destination; nil if there are none.
+    public var correctedBookkeeping: [CorrectedBookkeeping]?
     /// Data of the source that no entity mapping carried over; nil if there is none. For a chain: of all steps.
     public var leftBehind: LeftBehind?
     /// Links of the source that were not made although something reads their relationship, by relationship and cause; nil if there

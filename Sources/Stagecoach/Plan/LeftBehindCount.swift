@@ -41,6 +41,26 @@ extension LeftBehindPlan {
         return account(counts)
     }
 
+    /// Counts the wrong numbers of the source that the destination has right. Takes as long as ``count(in:checkCancelled:)``.
+    func correctedBookkeeping(
+        in source: SourceStore, checkCancelled: () throws -> Void
+    ) throws -> [CorrectedBookkeeping]? {
+        var lines: [CorrectedBookkeeping] = []
+        let compared = tablesOfOneEntity
+        for (table, own) in layout.tables.enumerated() where isMigrated(table) {
+            var line = CorrectedBookkeeping(entity: layout.schema.entityName(of: layout.schema.tables[table]))
+            if compared.contains(table) {
+                let counts = try source.valueCounts(table: table, in: layout, checkCancelled: checkCancelled)
+                line.otherNumbers = counts.otherNumbers > 0 ? counts.otherNumbers : nil
+            }
+            if let stated = own.statedMaximum, own.maximumKey > stated {
+                (line.statedMaximum, line.highestKey) = (Int(stated), Int(own.maximumKey))
+            }
+            if line.otherNumbers != nil || line.statedMaximum != nil { lines.append(line) }
+        }
+        return lines.isEmpty ? nil : lines
+    }
+
     /// Returns the account for a source that does not exist yet. It has no counts.
     func uncounted() -> LeftBehind? {
         // Nothing should be in rows of other entities, so only a count can tell that something is.

@@ -80,6 +80,20 @@ struct LeftBehindPlan {
         return columns
     }
 
+    /// The tables of one entity whose objects have a destination, where rows with another entity number count.
+    var tablesOfOneEntity: Set<Int> {
+        Set(
+            schema.tables.indices.filter { table in
+                let entities = schema.tables[table].entities
+                return entities.count == 1 && isMigrated(table)
+            })
+    }
+
+    /// Tells whether objects of a table have a destination.
+    func isMigrated(_ table: Int) -> Bool {
+        schema.tables[table].entities.contains { gone[$0] == nil && hasObjects(model.entity(at: $0)) }
+    }
+
     /// Returns the entities of a table that have objects with a destination, and are not of another entity.
     func entities(ofTable table: Int, beside owner: Int) -> [Int] {
         schema.tables[table].entities.filter { index in

@@ -9,11 +9,13 @@ enum RunNotes {
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
+        corrected: [CorrectedBookkeeping] = [],
         unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [],
         links: [LinksNotMade] = [],
         orders: [OrdersNotKept] = [], cuts: [ValuesCut] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
+        notes += corrected.flatMap(\.sentences)
         notes += renumbered(tables, schema, appends: existing != nil, options)
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
             notes.append(

@@ -453,6 +453,7 @@ public final class ChainedMigration {
             }
         }
         whole.repairs = reports.first?.repairs
+        whole.correctedBookkeeping = reports.first?.correctedBookkeeping
         whole.sourceObjects = reports[0].sourceObjects
         whole.leftBehind = LeftBehind.joined(zip(runs, reports).map { ($0.label, $1.leftBehind) })
         let links = reports.flatMap { $0.linksNotMade ?? [] }

@@ -31,7 +31,8 @@ enum CheckWording {
     static func notes(_ report: CheckReport) -> [String] {
         // References to rows that do not exist have a table of their own.
         let links = report.linksNotMade?.filter { $0.cause != .dangling }
-        return (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
+        return (report.correctedBookkeeping ?? []).flatMap(\.sentences) + (report.unevaluated ?? [])
+            + (report.nilReferences ?? []).map(\.sentence)
             + (report.furtherObjects ?? []).map(\.sentence)
             + LinkLosses.notes(links, report.ordersNotKept, beside: report.nilReferences)
             + (report.valuesCut ?? []).map(\.sentence)
