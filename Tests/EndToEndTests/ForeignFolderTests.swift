@@ -18,6 +18,8 @@ struct ForeignFolderTests {
 
     /// Who runs the command, and who came before.
     private static let pairs: [(user: uid_t, before: uid_t)] = [(own, other), (other, own), (0, other), (own, 0)]
+    /// Those where neither the one before nor the owner of the folder is root, whom a batch trusts.
+    private static let strangers = pairs.filter { $0.before != 0 }
 
     /// A folder where everybody may make files, with a source, and a folder `theirs` of the one who came before.
     private func shared(_ before: uid_t, mode: mode_t = 0o1777) throws -> TemporaryFolder {
@@ -44,11 +46,12 @@ struct ForeignFolderTests {
     private func run(
         _ more: [String] = [], in folder: TemporaryFolder, as user: uid_t, _ command: String = "migrate"
     ) throws -> CommandBinary.Outcome {
-        let through =
-            user == 0 ? [] : ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
-        return try CommandBinary.run(
-            [command, "old.sqlite", "new.sqlite", "--to", Self.models] + more, in: folder.path,
-            through: through)
+        try CommandBinary.run(
+            [command, "old.sqlite", "new.sqlite", "--to", Self.models] + more, in: folder.path, through: through(user))
+    }
+
+    private func through(_ user: uid_t) -> [String] {
+        user == 0 ? [] : ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
     }
 
     /// Expects a refusal that names owner and mode, and that nothing changed.
@@ -129,6 +132,73 @@ struct ForeignFolderTests {
         let before = try CommandBinary.contents(of: folder.path)
         try expectRefusal(
             run(in: folder, as: pair.user), in: folder, before, of: ".new_SUPPORT", "owner \(pair.before), mode 0777",
+            remedy: "Remove it")
+    }
+
+    private func batch(_ arguments: [String], in folder: TemporaryFolder, as user: uid_t) throws
+        -> CommandBinary.Outcome
+    {
+        try CommandBinary.run(
+            ["batch", "old.sqlite", "--to", Self.models] + arguments, in: folder.path, through: through(user))
+    }
+
+    @Test("A batch makes its stores in no folder or link of another user", arguments: strangers, [true, false])
+    func batch(_ pair: (user: uid_t, before: uid_t), isLink: Bool) throws {
+        let folder = try shared(pair.before)
+        if isLink { try link("out", in: folder, pair.before) } else { try make("out", in: folder, 0o777, pair.before) }
+        let before = try CommandBinary.contents(of: folder.path)
+        // Below it, too.
+        for into in ["out", "out/new/deep", "\(folder.path)/out/new"] {
+            try expectRefusal(
+                batch(["--into", into], in: folder, as: pair.user), in: folder, before, of: "out",
+                "owner \(pair.before), mode 0777", remedy: "name a folder in one that only you can write in")
+        }
+        try #require(remove(folder.file("out")) == 0)
+        let again = try batch(["--into", "out/new"], in: folder, as: pair.user)
+        #expect(again.code == 0, "\(again.messages)")
+        // The results of the first run are the user's own.
+        #expect(try batch(["--into", "out/new"], in: folder, as: pair.user).code == 0)
+    }
+
+    @Test("One's own folder, and one's own link to it, are no fault; neither is a folder where nobody else may write")
+    func ownBatch() throws {
+        let folder = try shared(Self.other)
+        try make("real", in: folder, 0o755, Self.own)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("out"), withDestinationPath: folder.file("real"))
+        try #require(lchown(folder.file("out"), Self.own, Self.own) == 0)
+        let linked = try batch(["--into", "out"], in: folder, as: Self.own)
+        #expect(linked.code == 0, "\(linked.messages)")
+        try #require(chmod(folder.path, 0o755) == 0)
+        let given = try batch(["--into", "theirs"], in: folder, as: Self.own)
+        #expect(given.code == 0, "\(given.messages)")
+    }
+
+    @Test("A batch believes and writes no results file of another user", arguments: strangers, [true, false])
+    func results(_ pair: (user: uid_t, before: uid_t), isLink: Bool) throws {
+        let folder = try shared(pair.before)
+        let name = "all.results.jsonl"
+        if isLink {
+            try link(name, in: folder, pair.before)
+        } else {
+            try Data().write(to: URL(fileURLWithPath: folder.file(name)))
+            try #require(chmod(folder.file(name), 0o777) == 0 && chown(folder.file(name), pair.before, 0) == 0)
+        }
+        let before = try CommandBinary.contents(of: folder.path)
+        try expectRefusal(
+            batch(["--into", "out", "--results", name], in: folder, as: pair.user), in: folder, before, of: name,
+            "owner \(pair.before), mode 0777", remedy: "name another file with --results")
+    }
+
+    @Test("A link in the place of external data is refused, whoever's it is", arguments: strangers, ["old", "new"])
+    func linkedExternalData(_ pair: (user: uid_t, before: uid_t), name: String) throws {
+        let folder = try shared(pair.before)
+        try #require(chown(folder.file("old.sqlite"), pair.user, pair.user) == 0)
+        try link(".\(name)_SUPPORT", in: folder, pair.before)
+        let before = try CommandBinary.contents(of: folder.path)
+        try expectRefusal(
+            run(in: folder, as: pair.user), in: folder, before, of: ".\(name)_SUPPORT",
+            "owner \(pair.before), mode 0777",
             remedy: "Remove it")
     }
 

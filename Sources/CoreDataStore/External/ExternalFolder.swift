@@ -8,6 +8,8 @@ import SpillStorage
 package struct ExternalFolder: Sendable {
     /// The path of `.NAME_SUPPORT` beside the store.
     package let support: String
+    /// The store's path.
+    private let store: String
     /// The path of `_EXTERNAL_DATA` in it.
     package var path: String { support + "/_EXTERNAL_DATA" }
 
@@ -15,6 +17,7 @@ package struct ExternalFolder: Sendable {
     ///
     /// - Parameter store: the store's path. The folder's name is the store's name without its last ending.
     package init(store: String) {
+        self.store = store
         let start = store.lastIndex(of: "/").map(store.index(after:)) ?? store.startIndex
         let name = store[start...]
         let end = name.lastIndex(of: ".").flatMap { $0 > start ? $0 : nil } ?? store.endIndex
@@ -23,11 +26,19 @@ package struct ExternalFolder: Sendable {
 
     /// Tells whether the folder exists.
     ///
-    /// - Throws: `external.io` (74); `external.folder` (65) if something else, such as a symbolic link, has one of the names.
+    /// - Throws: `external.io` (74); `external.folder` (65) if something else, such as a symbolic link, has one of the names;
+    ///   `folder.foreign` (77) if that is neither this user's nor the store's owner's.
     package func exists() throws(MigrationError) -> Bool {
         for path in [support, path] {
             guard let status = try Self.status(path) else { return false }
             guard status.st_mode & S_IFMT == S_IFDIR else {
+                let owners = [geteuid(), 0, try Self.status(store)?.st_uid]
+                guard owners.contains(status.st_uid) else {
+                    let isLink = status.st_mode & S_IFMT == S_IFLNK
+                    throw OwnFolder.foreign(
+                        path, status, isLink ? "The symbolic link is another user's" : "The file is another user's",
+                        "use a store in a folder that only you can write in")
+                }
                 throw MigrationError(
                     "external.folder", .data, "The place of external binary data is no folder of its own",
                     remedy: "Put the folder itself there, not a symbolic link to it", context: .init(path: path))

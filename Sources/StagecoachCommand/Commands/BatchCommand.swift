@@ -54,6 +54,7 @@ struct BatchCommand {
         try BatchPage.check(reports)
         let told = Mutex<[BatchResult]>([])
         let permissions = FilePermissions(ofSources: entries.map(\.source))
+        try FolderWay.check(results, elsewhere: "name another file with --results")
         let log = try BatchLog(path: results, permissions: permissions, sisters: { Self.sisters(of: results) })
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
@@ -118,7 +119,7 @@ struct BatchCommand {
             )
         }
         let entries = try StoreGlob.entries(arguments.operands, into: folder).map(\.absolute)
-        if console.workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try OutputFile.makeFolder(folder) }
+        if console.workerMemory == nil, asked == nil { try OutputFile.makeFolder(folder) }
         return (entries, asked ?? "\(folder)/batch" + ending)
     }
 
@@ -128,7 +129,9 @@ struct BatchCommand {
         let folder = PathIdentity.folder(of: path)
         let stem = PathIdentity.name(of: String(path[..<cut.upperBound]))
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        // Another user's file may say of a store that it is done.
         return names.filter { $0.hasPrefix(stem) && $0.hasSuffix(".jsonl") }.sorted().map { "\(folder)/\($0)" }
+            .filter { (try? FolderWay.check($0, elsewhere: "")) != nil }
     }
 
     /// The options that change a result, as one text.

@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import SpillStorage
 
 /// A new file for a result. It never replaces an existing file.
 enum OutputFile {
@@ -50,13 +51,18 @@ enum OutputFile {
 
     /// Makes a folder and its missing parent folders.
     ///
-    /// - Throws: `destination.folder` (73).
+    /// - Throws: `destination.folder` (73); `folder.foreign` (77) if somebody else made a part of it in a folder that others may
+    ///   write in.
     static func makeFolder(_ folder: String) throws(MigrationError) {
+        let elsewhere = "name a folder in one that only you can write in"
+        try FolderWay.check(folder, elsewhere: elsewhere)
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         } catch {
             throw MigrationError("destination.folder", .cannotCreate, "The folder cannot be created", at: folder)
         }
+        // Somebody may have been faster.
+        try FolderWay.check(folder, elsewhere: elsewhere)
     }
 
     private static func exists(_ path: String) -> MigrationError {
