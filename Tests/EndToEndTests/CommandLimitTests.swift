@@ -120,6 +120,37 @@ struct CommandLimitTests {
     }
 
     @Test(
+        "SIGTERM ends a batch with 75 where its processes have no thread for signals, and says no store crashed",
+        .enabled(if: geteuid() == 0, "only root can run the command as a user without processes"))
+    func batchSignal() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        try FileManager.default.copyItem(atPath: source, toPath: folder.file("a.sqlite"))
+        let through = try Self.limited(processes: 5, in: folder)
+        let isMet = try untilMet {
+            let (process, output, messages) = try CommandBinary.start(
+                [
+                    "batch", "a.sqlite", "--into", "out", "--to", CommandBinary.models, "--jobs", "2",
+                    "--memory-limit", "200M", "--batch-size", "1",
+                ], in: folder.path, through: through)
+            let journal = folder.file("out/.a.sqlite.stagecoach/run.journal")
+            while process.isRunning, !FileManager.default.fileExists(atPath: journal) { usleep(1_000) }
+            kill(process.processIdentifier, SIGTERM)
+            let outcome = CommandBinary.finish(process, output, messages)
+            let results = try String(contentsOfFile: folder.file("out/batch.results.jsonl"), encoding: .utf8)
+            guard outcome.code != 0 else {
+                try FileManager.default.removeItem(atPath: folder.file("out"))
+                return false
+            }
+            #expect(outcome.code == 75, "\(outcome.messages)\(outcome.output)")
+            #expect(results.contains("\"status\":\"postponed\""), "\(results)")
+            #expect(!results.contains("crashed") && !results.contains("failed"), "\(results)")
+            return true
+        }
+        #expect(isMet)
+    }
+
+    @Test(
         "A file that may grow no more is 74 and names the file and the limit; the same command goes on",
         arguments: [(0, "0 bytes"), (1, "1 byte"), (9_000_000, "9,000,000 bytes")])
     func fileSize(limit: Int, named: String) throws {

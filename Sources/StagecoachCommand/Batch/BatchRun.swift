@@ -134,7 +134,11 @@ final class BatchRun: Sendable {
         starting.withLock { _ in
             worker = BatchWorker(arguments: work.commandLine, memory: work.memory)
             let reason = errno
-            if let worker { state.withLock { $0.workers.append(worker.process) } }
+            if let worker {
+                state.withLock { $0.workers.append(worker.process) }
+                // Those that are there were told, this one perhaps not.
+                if cancellation.error != nil { kill(worker.process, SIGTERM) }
+            }
             errno = reason
         }
         return worker
@@ -153,8 +157,9 @@ final class BatchRun: Sendable {
     private func serve() {
         var worker: BatchWorker?
         var isRefused = false
-        func dismiss() -> (text: String, isSignal: Bool) {
-            guard let old = worker else { return ("", false) }
+        @discardableResult
+        func dismiss() -> BatchWorker.End? {
+            guard let old = worker else { return nil }
             worker = nil
             state.withLock { $0.workers.removeAll { $0 == old.process } }
             return old.end()
@@ -171,7 +176,7 @@ final class BatchRun: Sendable {
                     errno = reason
                 }
                 if let result = worker?.migrate(place, wasBegun: wasBegun) {
-                    if work.isolates { _ = dismiss() }
+                    if work.isolates { dismiss() }
                     return result
                 }
                 var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
@@ -185,13 +190,20 @@ final class BatchRun: Sendable {
                 } else {
                     let line = worker?.crashLine
                     let end = dismiss()
-                    if end.isSignal || line != nil { result.status = .crashed }
-                    result.message = "\(entry.source): " + (line ?? "The process that migrated it \(end.text)")
+                    if line == nil, end?.isTermination == true, cancellation.error != nil {
+                        // It was told to end before it could listen, or has no thread to listen with.
+                        result.error = "interrupted"
+                        result.postpone("The batch was interrupted before it was done")
+                        return result
+                    }
+                    if end?.isSignal == true || line != nil { result.status = .crashed }
+                    result.message =
+                        "\(entry.source): " + (line ?? "The process that migrated it \(end?.text ?? "ended")")
                 }
                 return result
             }
         }
-        _ = dismiss()
+        dismiss()
     }
 
     /// Skips an entry that is done, or migrates it between two lines of the results file.

@@ -58,13 +58,29 @@ final class BatchWorker {
         return try? JSONDecoder().decode(BatchResult.self, from: Data(answer))
     }
 
+    /// The way in which a worker ended.
+    struct End {
+        /// The end in words, behind "the process".
+        let text: String
+        /// True if a signal ended it.
+        let isSignal: Bool
+        /// True if it is what follows a SIGTERM, handled or not.
+        let isTermination: Bool
+    }
+
     /// Waits for the end of a worker that stopped answering, and describes its cause.
-    func end() -> (text: String, isSignal: Bool) {
+    func end() -> End {
         close(child.input)
         fclose(output)
         let status = child.wait()
-        let signal = status & 0x7f
-        if signal == 0 { return ("ended with exit code \(status >> 8 & 0xff)", false) }
-        return ("was ended by signal \(signal) (\(String(cString: strsignal(signal))))", true)
+        let (signal, code) = (status & 0x7f, status >> 8 & 0xff)
+        if signal == 0 {
+            return End(
+                text: "ended with exit code \(code)", isSignal: false,
+                isTermination: code == MigrationError.Category.temporary.rawValue)
+        }
+        return End(
+            text: "was ended by signal \(signal) (\(String(cString: strsignal(signal))))", isSignal: true,
+            isTermination: signal == SIGTERM)
     }
 }
