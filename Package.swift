@@ -43,6 +43,8 @@ let package = Package(
         .target(name: "Archives", dependencies: ["Diagnostics", "CZlib"], swiftSettings: strict),
         // Models: entities, attributes, relationships, their readers and version hashes.
         .target(name: "ManagedModel", dependencies: ["Diagnostics", "Archives"], swiftSettings: strict),
+        // Swift sources: tokens and declarations, and the models that SwiftData makes of them. Knows no stores.
+        .target(name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel"], swiftSettings: strict),
         // Mapping models: readers, inference, the expression language.
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
@@ -72,8 +74,8 @@ let package = Package(
         .target(
             name: "StagecoachCommand",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "Stagecoach",
-                "CLinux", "CCrashNote",
+                "Diagnostics", "Rows", "ManagedModel", "SwiftSources", "Mapping", "CoreDataStore", "SpillStorage",
+                "Stagecoach", "CLinux", "CCrashNote",
             ],
             resources: [
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
@@ -100,6 +102,9 @@ let package = Package(
         .testTarget(
             name: "ManagedModelTests",
             dependencies: ["ManagedModel", "Mapping", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
+            swiftSettings: tests),
+        .testTarget(
+            name: "SwiftSourcesTests", dependencies: ["SwiftSources", "ManagedModel", "Diagnostics", "TestSupport"],
             swiftSettings: tests),
         .testTarget(
             name: "MappingTests",

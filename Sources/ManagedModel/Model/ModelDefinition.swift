@@ -18,6 +18,8 @@ public struct ModelDefinition: Sendable, Equatable {
     public var fetchRequests: [FetchRequestDefinition] = []
     /// The attributes of its tag that only Xcode reads.
     package var xcode = XcodeAttributes()
+    /// True for a model of SwiftData: the elements of a structure in a structure enter its hash as if they were in one list.
+    package var hashesCompositesFlat = false
 
     /// Makes an empty model.
     public init() {}

@@ -33,6 +33,7 @@ public enum ModelLocator {
     ///   the reader of Xcode's XML (`model.…`, 78).
     /// - Complexity: O(file) time and memory.
     public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
+        if let (bundle, version) = DerivedBundle.named(argument) { return try bundle.load(version) }
         let (path, version) = try split(argument)
         guard try ModelFile.kind(at: path) != nil else { throw ModelFile.notFound(path) }
         switch ModelKind(name: lastComponent(path)) {
@@ -68,6 +69,7 @@ public enum ModelLocator {
     /// Tells whether a path's name is that of a model, or of a version in a folder of versions.
     package static func isModel(name argument: String) -> Bool {
         let path = argument.withoutTrailingSlashes
+        if DerivedBundle.named(argument) != nil { return true }
         return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(ModelBundle.optimizedSuffix)
             || bundle(of: path) != nil
     }
@@ -78,6 +80,7 @@ public enum ModelLocator {
     /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil if it names none.
     package static func bundle(of argument: String) -> String? {
         let whole = argument.withoutTrailingSlashes
+        if let (bundle, _) = DerivedBundle.named(argument) { return bundle.path }
         if ModelBundle.Form.all.contains(where: { whole.hasSuffix($0.suffix) }) { return whole }
         if let parts = parts(whole) { return parts.path }
         let folder = String(whole.dropLast(lastComponent(whole).count)).withoutTrailingSlashes
@@ -110,7 +113,8 @@ public enum ModelLocator {
     /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
     ///   `model.unreadable` (74).
     public static func versions(in bundle: String) throws(MigrationError) -> [String] {
-        try ModelBundle(path: bundle.withoutTrailingSlashes).versions
+        if let (derived, _) = DerivedBundle.named(bundle) { return derived.versions.map(\.name) }
+        return try ModelBundle(path: bundle.withoutTrailingSlashes).versions
     }
 
     /// Splits `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` into two. An existing path is not split.

@@ -5,11 +5,13 @@ extension VersionHash {
     /// The hash of a derived attribute covers only the text of its expression, that of a composite attribute only its elements'
     /// hashes by name. Neither its own name nor its flags enter (SampleModel2 and eleven composites of five SwiftData stores).
     ///
-    /// - Parameter composites: the composites of the model, by name.
-    /// - Returns: unknown for a derivation in a form that no file shows, for composites in composites, for a hash modifier on
-    ///   either, and for an object ID.
+    /// - Parameters:
+    ///   - composites: the composites of the model, by name.
+    ///   - isFlat: true if the elements of composites in composites are hashed as one list, as SwiftData's are.
+    /// - Returns: unknown for a derivation in a form that no file shows, for composites in composites of a model that is not
+    ///   SwiftData's, for a hash modifier on either, and for an object ID.
     package static func hash(
-        of attribute: AttributeDefinition, composites: [String: [AttributeDefinition]] = [:]
+        of attribute: AttributeDefinition, composites: [String: [AttributeDefinition]] = [:], isFlat: Bool = false
     ) -> EntityVersionHash {
         if let expression = attribute.derivationExpression {
             guard attribute.versionHashModifier?.isEmpty ?? true, let text = derivationText(expression) else {
@@ -18,7 +20,7 @@ extension VersionHash {
             }
             return .known(SHA256.hash(Array(text.utf8)))
         }
-        if attribute.type == .composite { return hash(ofComposite: attribute, composites) }
+        if attribute.type == .composite { return hash(ofComposite: attribute, composites, isFlat) }
         if attribute.type == .objectID {
             return .unknown(reason: "is an object ID, and how Core Data hashes object IDs is not known")
         }
@@ -30,9 +32,10 @@ extension VersionHash {
     }
 
     private static func hash(
-        ofComposite attribute: AttributeDefinition, _ composites: [String: [AttributeDefinition]]
+        ofComposite attribute: AttributeDefinition, _ composites: [String: [AttributeDefinition]], _ isFlat: Bool
     ) -> EntityVersionHash {
-        guard let elements = attribute.compositeName.flatMap({ composites[$0] }),
+        let declared = attribute.compositeName.flatMap { composites[$0] }
+        guard let elements = isFlat ? declared.map({ leaves(of: $0, composites) }) : declared,
             attribute.versionHashModifier?.isEmpty ?? true, !elements.contains(where: { $0.type == .composite })
         else {
             return .unknown(reason: "is composite, of a kind that Core Data hashes in a way that is not known")
@@ -45,6 +48,19 @@ extension VersionHash {
             }
         }
         return .known(SHA256.hash(bytes))
+    }
+
+    /// Returns the elements with those of composites in them in their places. Composites of a checked model do not hold
+    /// themselves.
+    private static func leaves(
+        of elements: [AttributeDefinition], _ composites: [String: [AttributeDefinition]]
+    ) -> [AttributeDefinition] {
+        elements.flatMap { element in
+            guard element.type == .composite, let name = element.compositeName, let inner = composites[name] else {
+                return [element]
+            }
+            return leaves(of: inner, composites)
+        }
     }
 
     /// Returns the text of a derivation that enters its hash: a count as the function in archives, `count:(pages)`;

@@ -44,8 +44,9 @@ package enum VersionHash {
     package static func propertyHashes(of entity: EntityDescription) -> [String: EntityVersionHash] {
         var hashes: [String: EntityVersionHash] = [:]
         for attribute in entity.declaredAttributes where !attribute.isTransient {
+            let definition = entity.managedObjectModel.definition
             hashes[attribute.name] = hash(
-                of: attribute.definition, composites: entity.managedObjectModel.definition.composites)
+                of: attribute.definition, composites: definition.composites, isFlat: definition.hashesCompositesFlat)
         }
         for relationship in entity.relationships where !relationship.isTransient {
             hashes[relationship.name] = hash(of: relationship)

@@ -79,6 +79,12 @@ extension CommandCatalog {
         % expert
         --via VERSION repeatable
           Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps.
+        --like STORE|FILE repeatable
+          Where a MODEL is Swift sources: a store of that version of the app, an empty one is enough, or a text with the name and version hash of an entity on each line. Entities with these hashes are confirmed. May be given several times.
+        --unchecked CHOICE=refuse|allow
+          Entities derived from Swift sources that neither SOURCE nor --like confirms: refuse (the default: no store of them is written) or allow.
+        --unmapped-stages CHOICE=refuse|structure
+          Custom stages of a SchemaMigrationPlan that no mapping model stands for (--mapping 'SchemaV1..SchemaV2=FILE'): refuse (the default) or structure (they are migrated as lightweight ones: their code does not run).
         --plan FILE
           Run a plan that plan --save wrote: its passes and keys. Refused if stores, models, mapping models or options have changed since.
         --transformable-bytes
@@ -111,7 +117,8 @@ extension CommandCatalog {
         that matters has changed meanwhile, the command says which, and --restart begins anew.
 
         MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
-        Bundle.momd:Version, a .mom, or a store (its cached model).
+        Bundle.momd:Version, a .mom, a store (its cached model), or Swift sources with SwiftData's classes: a folder or
+        files joined by commas (the newest version), or Folder:SchemaV2.
         @ migration
         @ writing
         % reports
@@ -250,7 +257,7 @@ extension CommandCatalog {
         % reports
         --results FILE
           Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into.
-        @ migration from mapping via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check
+        @ migration from mapping via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check like unchecked unmapped-stages
         --progress CHOICE=auto|none
           auto (a line that is redrawn, on a terminal only) or none.
         @ stores
@@ -288,7 +295,7 @@ extension CommandCatalog {
           The older version.
         --to MODEL required
           The newer version.
-        @ migration unmappable
+        @ migration unmappable like
         -o, --output FILE
           Write to a new file instead of standard output.
         $ --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json
@@ -313,10 +320,12 @@ extension CommandCatalog {
         = model Write the model of a store as Xcode keeps it
         < MODEL
         MODEL is a store (its cached model, as every SwiftData store has one), a compiled model (.mom, .momd,
-        Bundle.momd:Version) or a model of Xcode. The written model has the same version hashes. Parts for which
-        Xcode's form has no place are named on standard error. No existing file is replaced.
+        Bundle.momd:Version), Swift sources with SwiftData's classes, or a model of Xcode. The written model has the
+        same version hashes. Parts for which Xcode's form has no place are named on standard error. No existing file is
+        replaced.
         -o, --output PATH
           A new NAME.xcdatamodel, a new NAME.xcdatamodeld (all versions of a .momd, with its current one), or a new file called contents. Left out: the XML goes to standard output.
+        @ migration like
         $ default.store -o Trips.xcdatamodel
           the model of a SwiftData store, to edit by hand
         $ Library.momd -o Library.xcdatamodeld
@@ -327,7 +336,8 @@ extension CommandCatalog {
         = inspect Show what a store, a model or a mapping model holds
         < PATH
         PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
-        Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
+        Bundle.momd:Version, Swift sources with SwiftData's classes) or a mapping model (.xcmappingmodel, .cdm, JSON).
+        Nothing is changed.
 
         With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
         compared with what Core Data makes for its model. The exit code is 0 if all are equal, else 65. With --source the
@@ -339,6 +349,7 @@ extension CommandCatalog {
           An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model.
         --source STORE
           With --fidelity: the store that it was migrated from, which is compared with too.
+        @ migration like
         --repair
           Count the objects of a damaged store as a command with --repair reads them.
         --json

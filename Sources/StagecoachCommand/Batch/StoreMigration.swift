@@ -56,6 +56,7 @@ struct StoreMigration {
     private func migrate(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
         let inputs = try MigrationInputs(request)
         reporter.inputs = inputs
+        try inputs.swiftModels?.checkWriting()
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
         // Killed before its report is written, the store's migration is found done, and told by the next run.
         let traces = LastTraces()

@@ -3,11 +3,16 @@ import Mapping
 /// `stagecoach infer`.
 enum InferCommand {
     static func run(_ arguments: ParsedArguments, console: Console) throws {
+        let known = try arguments.all("like").map(LikeArgument.load)
+        let sources = try [arguments[option: "from"], arguments[option: "to"]].map {
+            try SwiftModelArgument.admit($0, known: known)
+        }
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
         let model = try MappingModel.inferred(
             from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse)
         model.nameVersions(source, destination)
+        StageMarks.mark(model, from: sources[0], to: sources[1])
         try OutputFile.deliver(try model.json(), to: arguments[option: "output"], console)
     }
 }

@@ -13,6 +13,10 @@ enum InspectCommand {
         func show(_ value: some Encodable, _ text: () -> String) throws {
             console.output.write(json ? try JSONText.text(value) : text())
         }
+        if let sources = try SwiftModelArgument.admit(path, known: try arguments.all("like").map(LikeArgument.load)) {
+            let description = try ModelDescription(argument: path, sources: sources)
+            return try show(description) { InspectWording.text(description) }
+        }
         switch try kind(of: path) {
         case .store:
             let description = try StoreDescription(

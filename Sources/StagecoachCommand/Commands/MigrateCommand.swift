@@ -28,6 +28,7 @@ struct MigrateCommand {
                 preparing: { inputs, migration in
                     reporter.inputs = inputs
                     migration.traces = traces
+                    if !work.request.options.isDryRun { try inputs.swiftModels?.checkWriting() }
                     try check(before: migration)
                 },
                 { migration in try reporter.during { try migration.run() } })

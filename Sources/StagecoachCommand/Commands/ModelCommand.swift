@@ -18,6 +18,10 @@ enum ModelCommand {
         let path = arguments[option: "output"].map(PathIdentity.withoutSlash)
         // Nothing is read for an output that cannot be made.
         if let path { try OutputFile.check(path) }
+        let sources = try SwiftModelArgument.admit(argument, known: try arguments.all("like").map(LikeArgument.load))
+        for name in sources?.chosen?.unchecked ?? [] {
+            console.messages.write("stagecoach: No version hash at hand confirms the entity \(name)\n")
+        }
         let form = path.map(ModelLocator.form(ofName:)) ?? .contents
         if let path, form == .versionedBundle { return try writeBundle(argument, path, console) }
         guard form == .versionFolder || form == .contents else {

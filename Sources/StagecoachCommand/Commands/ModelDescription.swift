@@ -42,9 +42,12 @@ struct ModelDescription: Encodable {
     let versionIdentifiers: [String]
     let versionChecksum: String?
     let entities: [Entity]
+    /// The account of the Swift sources that the model was derived from; nil for other models.
+    let sources: SwiftSourcesOutline?
 
     /// Reads a model.
-    init(argument: String) throws(MigrationError) {
+    init(argument: String, sources: SwiftModelArgument? = nil) throws(MigrationError) {
+        self.sources = sources.map(SwiftSourcesOutline.init)
         let loaded = try ModelLocator.load(argument)
         let model = loaded.model
         path = loaded.path

@@ -1,6 +1,7 @@
 import Diagnostics
 import ManagedModel
 import Stagecoach
+import SwiftSources
 
 /// `stagecoach show`.
 struct ShowCommand {
@@ -85,6 +86,7 @@ struct ShowCommand {
         let opened = try ModelArgument.open(store)
         let hashes = opened.metadata.versionHashes
         try opened.close()
+        if let argument { try SwiftModelArgument.admit(argument, known: [.init(origin: store, hashes: hashes)]) }
         if let argument, ModelLocator.bundle(of: argument) != PathIdentity.withoutSlash(argument) {
             let model = try ModelArgument.load(argument).model
             return (model.fitting(storeHashes: hashes) ?? model, hashes.isEmpty)

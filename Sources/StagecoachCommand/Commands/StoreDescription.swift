@@ -2,6 +2,7 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Stagecoach
+import SwiftSources
 
 /// The encodable description of a store for `inspect`.
 struct StoreDescription: Encodable {
@@ -65,7 +66,7 @@ struct StoreDescription: Encodable {
         let metadata = store.metadata
         var model: ManagedObjectModel?
         if let argument {
-            (version, model) = try Version.find(store: path, argument: argument)
+            (version, model) = try Version.find(store: path, argument: argument, hashes: metadata.versionHashes)
             version?.withoutHashes = metadata.versionHashes.filter(\.value.isEmpty).keys.sorted()
         }
         self.path = path
@@ -168,16 +169,18 @@ struct StoreDescription: Encodable {
 
 extension StoreDescription.Version {
     fileprivate static func find(
-        store: String, argument: String
+        store: String, argument: String, hashes: [String: [UInt8]]
     ) throws(MigrationError) -> (Self, ManagedObjectModel?) {
+        let sources = try SwiftModelArgument.admit(argument, known: [.init(origin: store, hashes: hashes)])
         let isLone = ModelLocator.bundle(of: argument) == nil
         let folder = ModelLocator.bundle(of: argument) ?? argument
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
             let problem =
-                isLone
+                sources.map { SwiftModelWording.nearest($0, to: hashes, model: found.model).joined(separator: ". ") }
+                ?? (isLone
                 ? "the version hashes are not equal"
-                : "the store's cached model is that of no version there, and no version has its hashes"
+                : "the store's cached model is that of no version there, and no version has its hashes")
             let version = Self(
                 bundle: folder, versions: found.names, evidence: found.evidence,
                 problem: found.names.isEmpty ? problem : nil, configurations: found.configurations)

@@ -12,6 +12,10 @@ struct MigrationInputs {
     /// The evidence for the version that wrote the store; nil if the user named it.
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
+    /// What Swift sources decide; nil if `--to` names none.
+    let swiftModels: SwiftModels?
+    /// The version identifiers in the store.
+    private let identifiers: [String]
     private var plan: MigrationPlan?
     /// The digests of the policy libraries.
     private let policyCode: [String]
@@ -24,7 +28,9 @@ struct MigrationInputs {
         // The store is checked first: an error about a model would distract if there is no store.
         let store = try ModelArgument.open(request.source)
         let hashes = store.metadata.versionHashes
+        identifiers = store.metadata.versionIdentifiers
         try store.close()
+        swiftModels = try SwiftModels.find(request, hashes: hashes)
         let bundle = ModelLocator.bundle(of: request.to)
         let source: ModelVersion
         if let from = request.from {
@@ -51,11 +57,13 @@ struct MigrationInputs {
             chainPlan = try ChainPlan.read(json: json, path: path)
             plan = chainPlan == nil ? try MigrationPlan.read(json: json, path: path) : nil
         }
-        let via = try request.via.map { name throws(MigrationError) in try ModelArgument.stop(name, bundle: bundle) }
+        let stops = request.via.isEmpty ? swiftModels?.via ?? [] : request.via
+        let via = try stops.map { name throws(MigrationError) in try ModelArgument.stop(name, bundle: bundle) }
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
             via: via, mappings: request.mappings, unmappable: request.options.unmappable)
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
+        try swiftModels?.check(route.steps)
     }
 
     /// The mapping models in messages; nil if one is inferred.
@@ -93,6 +101,10 @@ struct MigrationInputs {
     /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
         var notes = route.leftOut.map(\.sentence)
+        if let swiftModels {
+            notes += swiftModels.notes(route.steps, model: sourceModel.model)
+            notes += [swiftModels.note(onIdentifiers: identifiers)].compactMap { $0 }
+        }
         if isAtTarget {
             let name = destinationModel.name.map { "at the version \($0)" } ?? "of the destination's version"
             notes.append("The store is \(name) already: its objects are copied as they are")

@@ -12,6 +12,10 @@ struct MigrationRequest {
     let mappings: [String]
     /// The versions of the way between source and destination, in order.
     let via: [String]
+    /// The stores and lists of hashes that confirm entities derived from Swift sources.
+    let like: [String]
+    let unchecked: UncheckedEntities
+    let unmappedStages: UnmappedStages
     /// The new files for the report, each in the format of its ending.
     let reports: [String]
     /// The file of metrics; nil for none, and for a store of a batch, which has one for all.
@@ -51,6 +55,9 @@ struct MigrationRequest {
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
+        like = arguments.all("like")
+        unchecked = arguments.choice("unchecked") ?? .refuse
+        unmappedStages = arguments.choice("unmapped-stages") ?? .refuse
         (self.reports, self.metrics) = (reports, metrics)
         keepsTrace = isOfBatch || metrics != nil || reports.contains { ReportFormat(path: $0) == .html }
         for path in reports where ReportFormat(path: path) == nil {

@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// A member that a source names without its type, as `.running` and `.failed(code: 3)`.
 struct ImplicitMember: Hashable {
     let name: String

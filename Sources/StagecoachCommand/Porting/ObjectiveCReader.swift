@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// Reads classes and methods of Objective-C sources.
 struct ObjectiveCReader {
     private struct Class {

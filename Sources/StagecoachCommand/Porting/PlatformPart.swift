@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// A part of Apple's systems that Linux does not have, and what takes its place in ported copies.
 struct PlatformPart {
     /// The tokens by which sources use the part, a list for each way.

@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// A class or an extension declared in a Swift source, with its inheritance and its methods.
 struct DeclaredType {
     /// The name; that of the extended type, for an extension.

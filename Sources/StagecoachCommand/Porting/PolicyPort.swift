@@ -1,4 +1,5 @@
 import Diagnostics
+import SwiftSources
 
 /// The findings of `stagecoach port` in a folder of policy sources.
 struct PolicyPort: Encodable {

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     private static let modifiers: Set<String> = [
         "public", "private", "fileprivate", "internal", "open", "package", "final", "override", "dynamic",

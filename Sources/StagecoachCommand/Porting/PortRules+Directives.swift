@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     mutating func directive(at index: Int) -> Int {
         let token = tokens[index]

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     mutating func importStatement(at index: Int) -> Int? {
         let kinds: Set<String> = ["struct", "class", "enum", "protocol", "typealias", "func", "var", "let"]

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     /// Replaces `override init()` of a policy: policies are made by their class.
     mutating func overriddenInit(at index: Int) -> Int {

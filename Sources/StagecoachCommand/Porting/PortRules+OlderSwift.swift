@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// Replaces what older versions of Swift called or wrote in another way.
 extension PortRules {
     private var message: String { "The name in older versions of Swift" }

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     /// Marks a global or static variable, which Swift 6 refuses where several threads could change it.
     mutating func sharedVariable(at index: Int) {

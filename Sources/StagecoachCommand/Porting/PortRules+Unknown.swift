@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     /// Reports a name that neither the sources nor Linux nor Stagecoach declare.
     mutating func unknownName(at index: Int) {

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortRules {
     /// Names of UIKit and AppKit that no common prefix identifies.
     static let appKitNames: Set<String> = ["NSColor", "NSImage", "NSFont", "NSView", "NSApplication", "CIColor"]

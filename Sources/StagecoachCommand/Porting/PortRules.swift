@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// Finds the parts of one Swift source that Linux refuses, and their replacements.
 struct PortRules {
     let file: String

@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// Edits of ported copies around stubs, whose members have no types of their own.
 extension PortStubs {
     /// Returns a ported source that compiles with the stubs: `.case` among the arguments of a stub gets its type, and what is

@@ -1,3 +1,5 @@
+import SwiftSources
+
 extension PortStubs {
     /// The source of the stubs; nil if none is needed.
     var source: String? {

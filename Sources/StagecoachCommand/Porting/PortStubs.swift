@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// A type that ported sources use, and that neither they nor Swift on Linux declare.
 struct MissingType: Encodable {
     enum Kind: String, Encodable {

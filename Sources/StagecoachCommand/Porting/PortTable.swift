@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// The tables of `port`: lines of words, and comments behind `#`.
 enum PortTable {
     /// Returns the words of each line of a table.

@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// A method or initialiser that older versions of Swift called by another name.
 struct RenamedCall {
     let name: String

@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// The names that a source declares: variables, parameters, functions, cases and labels.
 ///
 /// It takes rather too many names for declared than too few: a name that only looks unknown would be a false finding.

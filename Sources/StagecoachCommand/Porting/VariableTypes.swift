@@ -1,3 +1,5 @@
+import SwiftSources
+
 /// The types that a source's declarations and casts give its variables, by name: the last one found.
 struct VariableTypes {
     private(set) var types: [String: String] = [:]

@@ -73,6 +73,7 @@ enum InspectWording {
             }
             lines += rows.lines()
         }
+        lines += model.sources?.lines ?? []
         return lines.printableText
     }
 

@@ -1,82 +1,29 @@
-/// A token of a Swift source, with the detail needed to find names, attributes and braces.
-struct SwiftToken: Equatable {
-    enum Kind: Equatable {
-        /// A name or keyword, without backticks.
-        case word
-        /// `@objc`, with the at sign.
-        case attribute
-        /// `#keyPath`, with the number sign.
-        case directive
-        /// A string literal with its quotes. The tokens of its interpolations follow it, each in its parentheses.
-        case string
-        case number
-        /// A single character.
-        case mark
-    }
-
-    let kind: Kind
-    let text: String
-    /// The token's bytes in the source.
-    let range: Range<Int>
-    /// The line, from 1.
-    let line: Int
-    /// The column in characters, from 1.
-    let column: Int
-    /// True if only space precedes it on its line.
-    let isFirstOnLine: Bool
-
-    func isMark(_ text: String) -> Bool { kind == .mark && self.text == text }
-    func isWord(_ text: String) -> Bool { kind == .word && self.text == text }
-
-    /// The change of depth behind the token: 1 for a bracket that opens, -1 for one that closes.
-    var bracket: Int {
-        guard kind == .mark else { return 0 }
-        return "([{".contains(text) ? 1 : ")]}".contains(text) ? -1 : 0
-    }
-}
-
-/// Questions about the token at an index, which may lie beyond the ends.
-extension [SwiftToken] {
-    func isMark(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isMark(text) }
-    func isWord(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isWord(text) }
-    func isWord(_ index: Int) -> Bool { indices.contains(index) && self[index].kind == .word }
-
-    /// Tells whether a source imports a module.
-    func imports(_ module: String) -> Bool {
-        indices.contains { isWord($0, "import") && isWord($0 + 1, module) }
-    }
-
-    /// Returns the index of the mark that closes the one at an index; the end if none does.
-    func closing(_ index: Int) -> Int {
-        let open = self[index].text
-        let close = ["(": ")", "{": "}", "<": ">"][open] ?? "]"
-        var depth = 0
-        for position in index..<count {
-            if self[position].isMark(open) { depth += 1 }
-            if self[position].isMark(close) { depth -= 1 }
-            if depth == 0 { return position }
-        }
-        return count
-    }
-}
-
 /// Cuts a Swift source into tokens, without comments and space.
 ///
-/// It skips text that it cannot read (an unterminated comment, a stray byte), because sources that do not compile need no port.
-struct SwiftLexer {
+/// It skips text that it cannot read (an unterminated comment, a stray byte): sources that do not compile are not its matter.
+///
+/// - Complexity: O(bytes) of time and memory. Interpolations that are nested deeper than ``greatestDepth`` are taken for text,
+///   so that hostile sources need no deep recursion.
+package struct SwiftLexer {
+    /// The number of interpolations inside each other that are read.
+    private static let greatestDepth = 12
+
     private let bytes: [UInt8]
     private var position = 0
     private var line = 1
     private var lineStart = 0
     private var lastTokenLine = 0
+    /// The column of a byte on the current line, from which the next token's column is counted on.
+    private var counted = (position: 0, column: 1)
+    private var depth = 0
     /// The opening parentheses of interpolations in the string that is being read.
     private var interpolations: [(position: Int, line: Int, lineStart: Int)] = []
-    private(set) var tokens: [SwiftToken] = []
+    package private(set) var tokens: [SwiftToken] = []
 
-    init(_ source: String) { bytes = Array(source.utf8) }
+    package init(_ source: String) { bytes = Array(source.utf8) }
 
     /// Returns the tokens of a source.
-    static func tokens(of source: String) -> [SwiftToken] {
+    package static func tokens(of source: String) -> [SwiftToken] {
         var lexer = SwiftLexer(source)
         lexer.run()
         return lexer.tokens
@@ -91,6 +38,7 @@ struct SwiftLexer {
         if bytes[position] == UInt8(ascii: "\n") {
             line += 1
             lineStart = position + 1
+            counted = (lineStart, 1)
         }
         position += 1
     }
@@ -104,6 +52,7 @@ struct SwiftLexer {
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): advance()
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "/"): skipLineComment()
             case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"): skipBlockComment()
+            case UInt8(ascii: "/") where isPattern: take(.string) { $0.passPattern(hashes: 0) }
             case UInt8(ascii: "\""): string(hashes: 0)
             case UInt8(ascii: "#"): directive()
             case UInt8(ascii: "@") where byte(1).map(SwiftLexer.isNameStart) == true:
@@ -135,11 +84,15 @@ struct SwiftLexer {
             lexer.passString(hashes: hashes, isOutermost: true)
         }
         let end = (position, line, lineStart, lastTokenLine)
-        for interpolation in interpolations {
+        depth += 1
+        for interpolation in depth < SwiftLexer.greatestDepth ? interpolations : [] {
             (position, line, lineStart) = interpolation
+            counted = (lineStart, 1)
             run(untilClosed: true)
         }
+        depth -= 1
         (position, line, lineStart, lastTokenLine) = end
+        counted = (lineStart, 1)
     }
 
     static func isNameStart(_ byte: UInt8) -> Bool {
@@ -150,7 +103,8 @@ struct SwiftLexer {
     private mutating func take(_ kind: SwiftToken.Kind, _ pass: (inout SwiftLexer) -> Void) {
         let start = position
         let startLine = line
-        let column = String(decoding: bytes[lineStart..<start], as: UTF8.self).count + 1
+        let column = counted.column + String(decoding: bytes[counted.position..<start], as: UTF8.self).count
+        counted = (start, column)
         pass(&self)
         var text = String(decoding: bytes[start..<position], as: UTF8.self)
         if kind == .word { text.removeAll { $0 == "`" } }
@@ -177,10 +131,39 @@ struct SwiftLexer {
         while byte(hashes) == UInt8(ascii: "#") { hashes += 1 }
         if byte(hashes) == UInt8(ascii: "\"") {
             string(hashes: hashes)
+        } else if byte(hashes) == UInt8(ascii: "/") {
+            take(.string) { $0.passPattern(hashes: hashes) }
         } else if let next = byte(1), SwiftLexer.isNameStart(next) {
             take(.directive) { $0.passSignAndName() }
         } else {
             take(.mark) { $0.advance() }
+        }
+    }
+
+    /// True at a slash that begins a regular expression: an operand is expected, and another slash closes it on its line.
+    private var isPattern: Bool {
+        guard let next = byte(1), ![UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n")].contains(next),
+            let last = tokens.last, last.kind == .mark ? "(,=:[{&|!?;".contains(last.text) : last.isWord("return")
+        else { return false }
+        var offset = 1
+        while let next = byte(offset), next != UInt8(ascii: "\n") {
+            if next == UInt8(ascii: "/") { return true }
+            offset += next == UInt8(ascii: "\\") ? 2 : 1
+        }
+        return false
+    }
+
+    /// Skips a regular expression from its number signs or its slash to its end; one with number signs may span lines.
+    private mutating func passPattern(hashes: Int) {
+        for _ in 0...hashes { advance() }
+        while let next = byte() {
+            if next == UInt8(ascii: "/"), (0..<hashes).allSatisfy({ byte(1 + $0) == UInt8(ascii: "#") }) {
+                for _ in 0...hashes { advance() }
+                return
+            }
+            if next == UInt8(ascii: "\n"), hashes == 0 { return }
+            advance()
+            if next == UInt8(ascii: "\\"), byte() != nil { advance() }
         }
     }
 
@@ -243,12 +226,14 @@ struct SwiftLexer {
 
     /// Skips `(…)` inside a string, with the strings in it.
     private mutating func passInterpolation() {
+        self.depth += 1
+        defer { self.depth -= 1 }
         var depth = 0
         while let next = byte() {
             switch next {
             case UInt8(ascii: "("): depth += 1
             case UInt8(ascii: ")"): depth -= 1
-            case UInt8(ascii: "\""):
+            case UInt8(ascii: "\"") where self.depth < SwiftLexer.greatestDepth:
                 passString(hashes: 0)
                 continue
             case UInt8(ascii: "\n") where depth == 0: return

@@ -1,0 +1,1 @@
+extension SchemaV1.Dog { enum Kind: String, Codable { case big, small } }

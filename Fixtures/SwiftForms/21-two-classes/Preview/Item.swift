@@ -1,0 +1,2 @@
+import SwiftData
+@Model final class Item { var title: String }

@@ -1,0 +1,3 @@
+import SwiftData
+private struct Kind: Codable { var x: Int }
+@Model final class B { fileprivate var kind: Kind? }

@@ -1,0 +1,3 @@
+import SwiftData
+@Model final class Owner { var pets: [Pet]? }
+@Model final class Pet { var owner: Owner? }

@@ -1,0 +1,120 @@
+import Diagnostics
+import ManagedModel
+import Stagecoach
+import SwiftSources
+
+/// What to do with entities that were derived from sources, and whose hashes nothing at hand confirms.
+enum UncheckedEntities: String {
+    case refuse, allow
+}
+
+/// What to do with custom stages that no given mapping model stands for.
+enum UnmappedStages: String {
+    case refuse, structure
+}
+
+/// The part of a migration's inputs that Swift sources decide: the way through the stages of their plan, custom stages, and the
+/// evidence for what was derived.
+struct SwiftModels {
+    private let destination: SwiftModelArgument
+    private let hashes: [String: [UInt8]]
+    private let request: MigrationRequest
+    /// The version of the sources that wrote the store; nil if none did.
+    private let source: SourceModelVersion?
+
+    /// Reads the sources that `--to` and `--from` name.
+    ///
+    /// - Parameter hashes: the version hashes of the store.
+    /// - Returns: nil if `--to` names none.
+    /// - Throws: the errors of the sources, and of `--like`.
+    static func find(
+        _ request: MigrationRequest, hashes: [String: [UInt8]]
+    ) throws(MigrationError) -> SwiftModels? {
+        var known = [KnownHashes(origin: request.source, hashes: hashes)]
+        for path in request.like { known.append(try LikeArgument.load(path)) }
+        if let from = request.from, PathIdentity.withoutSlash(from) != PathIdentity.withoutSlash(request.to) {
+            try SwiftModelArgument.admit(from, known: known)
+        }
+        guard let destination = try SwiftModelArgument.admit(request.to, known: known) else { return nil }
+        return SwiftModels(destination, hashes, request)
+    }
+
+    private init(_ destination: SwiftModelArgument, _ hashes: [String: [UInt8]], _ request: MigrationRequest) {
+        (self.destination, self.hashes, self.request) = (destination, hashes, request)
+        source = destination.version(of: hashes)
+    }
+
+    /// The stages of the plan from the store's version to the destination; nil if the plan has no such way.
+    private var stages: [SourceStage]? {
+        guard let source, let end = destination.chosen else { return nil }
+        return destination.versions.stages(from: source.name, to: end.name)
+    }
+
+    /// The versions between the store's and the destination by the stages of the plan; empty if there is no such way.
+    var via: [String] { (stages ?? []).dropLast().map(\.to) }
+
+    /// The custom stages on the way; all that lead to the destination if the store's version is unknown.
+    private var customStages: [SourceStage] {
+        if let stages { return stages.filter(\.isCustom) }
+        guard source == nil, let end = destination.chosen else { return [] }
+        return destination.versions.stages.filter { stage in
+            stage.isCustom && destination.versions.stages(from: stage.from, to: end.name) != nil
+        }
+    }
+
+    /// The custom stages for which a way has no mapping model of the user's.
+    private func unmapped(_ steps: [MigrationStep]) -> [SourceStage] {
+        customStages.filter { stage in
+            !steps.contains { $0.source.name == stage.from && $0.destination.name == stage.to && !$0.files.isEmpty }
+        }
+    }
+
+    /// Refuses a way over a custom stage without a mapping model.
+    ///
+    /// - Throws: `swift.customStage` (78) with the stage's file and line.
+    func check(_ steps: [MigrationStep]) throws(MigrationError) {
+        guard request.unmappedStages == .refuse, let stage = unmapped(steps).first else { return }
+        let path = destination.path
+        let remedy =
+            source == nil
+            ? "Name the version that wrote the store with --from, or give --unmapped-stages structure"
+            : "Write what its code does into a mapping model: stagecoach infer --from '\(path):\(stage.from)' --to '\(path):\(stage.to)' -o stage.json begins one, and --mapping '\(stage.from)..\(stage.to)=stage.json' gives it; or give --unmapped-stages structure"
+        throw MigrationError(
+            "swift.customStage", .configuration,
+            "The custom stage from \(stage.from) to \(stage.to) runs code of the app, which is not run here"
+                + (source == nil ? ", and nobody knows if it lies before the store's version" : ""),
+            remedy: remedy, context: .init(path: stage.place.file, line: stage.place.line))
+    }
+
+    /// Refuses to write a store of entities that nothing confirms.
+    ///
+    /// - Throws: `swift.unchecked` (78).
+    func checkWriting() throws(MigrationError) {
+        guard let version = destination.chosen, request.unchecked == .refuse, !version.unchecked.isEmpty else { return }
+        let first = version.unchecked.first.flatMap { version.places[$0] } ?? version.place
+        throw MigrationError(
+            "swift.unchecked", .configuration,
+            "Nothing at hand confirms that \(version.unchecked.joined(separator: ", ")) of \(version.name) are as SwiftData makes them",
+            remedy: "Name a store of \(version.name) with --like, an empty one is enough, or a list of its version hashes; or give --unchecked allow",
+            context: .init(path: first.file, line: first.line))
+    }
+
+    /// The facts about the sources for a plan or a report, a sentence each.
+    ///
+    /// - Parameter model: the model of the store.
+    func notes(_ steps: [MigrationStep], model: ManagedObjectModel) -> [String] {
+        var notes = destination.versions.warnings
+        if let version = destination.chosen { notes += SwiftModelWording.standing(of: version) }
+        if source == nil { notes += SwiftModelWording.nearest(destination, to: hashes, model: model) }
+        notes += unmapped(steps).map { "\($0.label) is migrated by structure only: its code does not run" }
+        return notes
+    }
+
+    /// The note on a store whose own identifier is that of another version.
+    func note(onIdentifiers identifiers: [String]) -> String? {
+        guard let source, let own = source.identifier, let said = identifiers.first, !said.isEmpty, said != own else {
+            return nil
+        }
+        return "The store says the identifier \(said), and its hashes are those of \(source.name), which says \(own): the hashes count"
+    }
+}

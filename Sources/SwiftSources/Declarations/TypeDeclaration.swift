@@ -1,0 +1,97 @@
+/// A place in a source.
+package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
+    package let file: String
+    /// The line, from 1.
+    package let line: Int
+
+    package var description: String { "\(file):\(line)" }
+}
+
+/// An argument of a call or an attribute.
+struct CallArgument: Sendable {
+    let label: String?
+    let value: ArraySlice<SwiftToken>
+
+    /// Cuts the tokens between parentheses into arguments.
+    static func list(_ tokens: ArraySlice<SwiftToken>) -> [CallArgument] {
+        tokens.parts(at: ",").map { part in
+            let isLabeled = part.count > 1 && part[part.startIndex].kind == .word && part[part.startIndex + 1].isMark(":")
+            return isLabeled
+                ? CallArgument(label: part[part.startIndex].text, value: part.dropFirst(2))
+                : CallArgument(label: nil, value: part)
+        }
+    }
+}
+
+/// An attribute in front of a declaration, `@Attribute(.unique)`, or a macro in its place, `#Index<Book>([\.title])`.
+struct AttributeSyntax: Sendable {
+    /// The name without the sign, and without a module's name.
+    let name: String
+    let arguments: [CallArgument]
+    let place: SourcePlace
+}
+
+/// A stored or computed variable or constant.
+struct VariableDeclaration: Sendable {
+    /// The name; nil for a pattern of several names in parentheses.
+    var name: String?
+    var type: TypeSyntax?
+    /// The expression behind `=`; empty if there is none.
+    var initial: ArraySlice<SwiftToken> = []
+    /// The tokens of a block with accessors, or of a computed value; empty if there is none.
+    var body: ArraySlice<SwiftToken> = []
+    var isComputed = false
+    var isStatic = false
+    var isLet = false
+    var isLazy = false
+    var attributes: [AttributeSyntax] = []
+    let place: SourcePlace
+
+    func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
+}
+
+/// A case of an enumeration.
+struct EnumCase: Sendable {
+    let name: String
+    /// The expression behind `=`; empty if there is none.
+    var rawValue: ArraySlice<SwiftToken> = []
+    var hasPayload = false
+}
+
+/// A `typealias`.
+struct AliasDeclaration: Sendable {
+    let name: String
+    let target: TypeSyntax
+    let place: SourcePlace
+}
+
+/// A type, a protocol or an extension, with its members.
+struct TypeDeclaration: Sendable {
+    enum Kind: String, Sendable {
+        case `class`, `struct`, `enum`, actor, `protocol`, `extension`
+    }
+
+    let kind: Kind
+    /// The name; that of an extension may have several parts.
+    let name: [String]
+    let place: SourcePlace
+    var attributes: [AttributeSyntax] = []
+    var inherited: [TypeSyntax] = []
+    var isGeneric = false
+    /// True if only its own file sees it.
+    var isPrivate = false
+    var variables: [VariableDeclaration] = []
+    var cases: [EnumCase] = []
+    var aliases: [AliasDeclaration] = []
+    var types: [TypeDeclaration] = []
+    /// `#Unique` and `#Index`.
+    var macros: [AttributeSyntax] = []
+    /// The names of its methods, with `init(from:)` as `init from`.
+    var methods: Set<String> = []
+
+    func has(attribute name: String) -> Bool { attributes.contains { $0.name == name } }
+
+    func inherits(_ name: String) -> Bool {
+        inherited.contains { if case .named(let names, _) = $0 { names.last == name } else { false } }
+    }
+}

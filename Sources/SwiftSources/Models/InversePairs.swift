@@ -1,0 +1,100 @@
+/// The inverses of the relationships of a version.
+///
+/// `inverse:` on one side is enough. Where neither side of a possible pair has it, SwiftData pairs some and not others, and no
+/// source says which: such a pair stays open until a hash decides it.
+struct InversePairs {
+    /// A relationship of an entity.
+    struct Key: Hashable, Comparable, CustomStringConvertible {
+        let entity: String
+        let property: String
+
+        var description: String { "\(entity).\(property)" }
+
+        static func < (left: Key, right: Key) -> Bool {
+            (left.entity, left.property) < (right.entity, right.property)
+        }
+    }
+
+    /// The inverse of each relationship that has one.
+    private(set) var inverses: [Key: Key] = [:]
+    /// The relationships that may have one of several inverses, or none.
+    private(set) var open: [Key: [Key]] = [:]
+    /// The written forms of the relationships that were open at first, with those of their candidates: what decides alike in
+    /// every version.
+    private(set) var forms: [Key: String] = [:]
+    /// The relationships whose `inverse:` names no relationship of the destination.
+    private(set) var broken: [Key] = []
+
+    init(_ classes: [ClassModel]) {
+        var links: [Key: ClassModel.Link] = [:]
+        for model in classes {
+            for link in model.links {
+                links[Key(entity: model.entity.name, property: link.definition.name)] = link
+            }
+        }
+        for (key, link) in links.sorted(by: { $0.key < $1.key }) {
+            guard let name = link.inverse else { continue }
+            let other = Key(entity: link.definition.destinationEntityName, property: name)
+            guard links[other] != nil else {
+                broken.append(key)
+                continue
+            }
+            inverses[key] = other
+            if inverses[other] == nil { inverses[other] = key }
+        }
+        for (key, link) in links where inverses[key] == nil {
+            let candidates = links.filter { other, back in
+                other != key && inverses[other] == nil && other.entity == link.definition.destinationEntityName
+                    && back.definition.destinationEntityName == key.entity
+            }.keys.sorted()
+            if !candidates.isEmpty { open[key] = candidates }
+        }
+        for (key, candidates) in open {
+            let words = candidates.map { "\($0): \(links[$0]?.form ?? "")" }
+            forms[key] = "\(key): \(links[key]?.form ?? "") | " + words.joined(separator: " | ")
+        }
+    }
+
+    /// The readings of the open relationships of an entity: an inverse or nil for each; none if there are too many to try.
+    func readings(of entity: String) -> [[(key: Key, inverse: Key?)]] {
+        let own = open.filter { $0.key.entity == entity }.sorted { $0.key < $1.key }
+        var readings: [[(key: Key, inverse: Key?)]] = [[]]
+        for (key, candidates) in own {
+            readings = readings.flatMap { reading in
+                ([nil] + candidates.map(Optional.some)).map { reading + [(key, $0)] }
+            }
+            guard readings.count <= 1024 else { return [] }
+        }
+        return readings.filter(isSound)
+    }
+
+    /// Tells whether no relationship is the inverse of two, and pairs inside the entity agree.
+    private func isSound(_ reading: [(key: Key, inverse: Key?)]) -> Bool {
+        let taken = reading.compactMap(\.inverse)
+        guard Set(taken).count == taken.count else { return false }
+        return reading.allSatisfy { key, inverse in
+            if let inverse, let other = reading.first(where: { $0.key == inverse }) { return other.inverse == key }
+            return inverse != nil || !taken.contains(key)
+        }
+    }
+
+    /// Decides open relationships.
+    mutating func decide(_ reading: [(key: Key, inverse: Key?)]) {
+        for (key, inverse) in reading {
+            open[key] = nil
+            for other in open.keys { open[other]?.removeAll { $0 == key } }
+            guard let inverse else { continue }
+            (inverses[key], inverses[inverse]) = (inverse, key)
+            open[inverse] = nil
+            for other in open.keys { open[other]?.removeAll { $0 == inverse } }
+        }
+        open = open.filter { !$0.value.isEmpty }
+    }
+
+    /// The inverses with a reading of some open relationships.
+    func inverses(with reading: [(key: Key, inverse: Key?)]) -> [Key: Key] {
+        var all = inverses
+        for case (let key, let inverse?) in reading { (all[key], all[inverse]) = (inverse, key) }
+        return all
+    }
+}

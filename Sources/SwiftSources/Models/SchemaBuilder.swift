@@ -1,0 +1,199 @@
+import Diagnostics
+import ManagedModel
+
+/// Derives the model of a version from its classes.
+struct SchemaBuilder {
+    let schema: SchemaDeclaration
+    private let classes: [ClassModel]
+    private(set) var pairs: InversePairs
+    private let known: [KnownHashes]
+
+    /// Reads the classes of a version, and those that they reach by relationships.
+    ///
+    /// - Throws: `swift.schema`, `swift.twoClasses`, and the errors of ``ClassReader/read(_:_:)`` (78).
+    init(_ schema: SchemaDeclaration, _ resolver: TypeResolver, known: [KnownHashes]) throws(MigrationError) {
+        self.schema = schema
+        self.known = known
+        if let entry = schema.unknown.first {
+            throw Self.failure(
+                "swift.schema", "The list of models names no class with @Model that the sources declare: \(entry)",
+                remedy: SourceRemedy.type, at: schema.place)
+        }
+        guard !schema.classes.isEmpty else {
+            throw Self.failure(
+                "swift.schema", "\(schema.name) lists no models that can be read",
+                remedy: "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources",
+                at: schema.place)
+        }
+        var queue = schema.classes
+        var reached: [String: TypeScope] = [:]
+        var classes: [ClassModel] = []
+        while !queue.isEmpty {
+            let scope = queue.removeFirst()
+            if let other = reached[scope.name] {
+                if other === scope { continue }
+                throw Self.failure(
+                    "swift.twoClasses",
+                    "\(schema.name) has two classes of the name \(scope.name): \(other.place) and \(scope.place)",
+                    remedy: "Name the files or folders of one target only", at: scope.place)
+            }
+            reached[scope.name] = scope
+            let model = try ClassReader.read(scope, resolver)
+            classes.append(model)
+            queue += model.links.map(\.destination)
+        }
+        self.classes = classes
+        pairs = InversePairs(classes)
+    }
+
+    private static func failure(
+        _ code: MigrationError.Code, _ message: String, remedy: String, at place: SourcePlace, entity: String? = nil,
+        property: String? = nil
+    ) -> MigrationError {
+        MigrationError(
+            code, .configuration, message, remedy: remedy,
+            context: .init(
+                path: place.file.isEmpty ? nil : place.file, line: place.file.isEmpty ? nil : place.line, entity: entity,
+                property: property))
+    }
+
+    /// Decides pairs of relationships without `inverse:` by the known hashes.
+    mutating func decideByHashes() throws(MigrationError) {
+        var entities = Set(pairs.open.keys.map(\.entity)).sorted()[...]
+        while let entity = entities.popFirst() {
+            let wanted = known.compactMap { $0.hashes[entity] }
+            guard !wanted.isEmpty, pairs.open.keys.contains(where: { $0.entity == entity }) else { continue }
+            for reading in pairs.readings(of: entity) {
+                let model = try model(pairs.inverses(with: reading))
+                guard let hash = VersionHash.entityHashes(of: model)[entity]?.bytes, wanted.contains(hash) else { continue }
+                pairs.decide(reading)
+                break
+            }
+        }
+    }
+
+    /// Decides the pairs that are written as others which a hash has decided in another version.
+    ///
+    /// - Parameter decided: the inverse by form; nil for none.
+    mutating func decide(by decided: [String: InversePairs.Key?]) {
+        for (key, candidates) in pairs.open.sorted(by: { $0.key < $1.key }) {
+            guard pairs.open[key] != nil, let form = pairs.forms[key], let inverse = decided[form] else { continue }
+            if let inverse { guard candidates.contains(inverse) else { continue } }
+            pairs.decide([(key, inverse)])
+        }
+    }
+
+    /// The decisions, for the other versions.
+    var decided: [String: InversePairs.Key?] {
+        var decided: [String: InversePairs.Key?] = [:]
+        for (key, form) in pairs.forms where pairs.open[key] == nil { decided[form] = .some(pairs.inverses[key]) }
+        return decided
+    }
+
+    /// Returns the version with its model, or with the reason why there is none.
+    func version() -> SourceModelVersion {
+        var standings: [String: EntityStanding] = [:]
+        let result: Result<ManagedObjectModel, MigrationError>
+        do throws(MigrationError) {
+            try checkPairs()
+            let model = try model(pairs.inverses)
+            for (name, hash) in VersionHash.entityHashes(of: model) {
+                let origin = known.first { $0.hashes[name] != nil && $0.hashes[name] == hash.bytes }?.origin
+                standings[name] = origin.map(EntityStanding.equal(to:)) ?? .unchecked
+            }
+            try checkDoubts(standings)
+            result = .success(model)
+        } catch { result = .failure(error) }
+        var version = SourceModelVersion(
+            name: schema.name, identifier: schema.identifier, place: schema.place, model: result)
+        version.standings = standings
+        version.doubts = classes.flatMap(\.doubts)
+        for model in classes {
+            version.places[model.entity.name] = model.scope.place
+            for (property, text) in model.expressions { version.expressions["\(model.entity.name).\(property)"] = text }
+        }
+        return version
+    }
+
+    private func place(of key: InversePairs.Key) -> SourcePlace? {
+        let links = classes.first { $0.entity.name == key.entity }?.links
+        return links?.first { $0.definition.name == key.property }?.place
+    }
+
+    private func checkPairs() throws(MigrationError) {
+        if let key = pairs.broken.first, let place = place(of: key) {
+            throw Self.failure(
+                "swift.inverse", "The inverse of \(key) is no relationship of its destination",
+                remedy: "Correct inverse:", at: place, entity: key.entity, property: key.property)
+        }
+        guard let (key, candidates) = pairs.open.min(by: { $0.key < $1.key }), let place = place(of: key) else { return }
+        let others = candidates.map { other in "\(other) (\(self.place(of: other)?.description ?? ""))" }
+        throw Self.failure(
+            "swift.openInverse",
+            "\(key) may have the inverse \(others.joined(separator: " or ")), or none: neither side has inverse:, and no hash at hand decides it",
+            remedy: "Name a store of that version with --like, or write inverse: where the app's model has it",
+            at: place, entity: key.entity, property: key.property)
+    }
+
+    /// Refuses what no known store shows, unless the entity's hash agrees.
+    private func checkDoubts(_ standings: [String: EntityStanding]) throws(MigrationError) {
+        let doubts = classes.flatMap(\.doubts).filter { $0.isRefused && standings[$0.entity] == .unchecked }
+        guard let first = doubts.first else { return }
+        throw Self.failure(
+            "swift.unproven", first.reason + ", and no hash at hand agrees with what it would be",
+            remedy: "Name a store of that version with --like, or in place of the sources", at: first.place,
+            entity: first.entity, property: first.property)
+    }
+
+    private func model(_ inverses: [InversePairs.Key: InversePairs.Key]) throws(MigrationError) -> ManagedObjectModel {
+        var definition = ModelDefinition()
+        definition.hashesCompositesFlat = true
+        definition.versionIdentifiers = schema.identifier.map { [$0] } ?? []
+        for model in classes.sorted(by: { $0.entity.name < $1.entity.name }) {
+            var entity = model.entity
+            entity.relationships = model.links.map { link in
+                var relationship = link.definition
+                let key = InversePairs.Key(entity: entity.name, property: relationship.name)
+                relationship.inverseName = inverses[key]?.property
+                return relationship
+            }
+            let names = Self.add(model.composites, of: entity.name, to: &definition.composites)
+            for index in entity.attributes.indices {
+                if let name = entity.attributes[index].compositeName { entity.attributes[index].compositeName = names[name] }
+            }
+            definition.entities.append(entity)
+        }
+        definition.configurations = ["default": definition.entities.map(\.name)]
+        do throws(MigrationError) { return try ManagedObjectModel(definition) } catch {
+            let place = classes.first { $0.entity.name == error.context.entity }?.scope.place ?? schema.place
+            throw error.inside(.init(path: place.file, line: place.line))
+        }
+    }
+
+    /// Adds the composites of an entity under the names that the reader of archives gives them: that of the first attribute of
+    /// each form.
+    ///
+    /// - Returns: the new names.
+    private static func add(
+        _ own: [String: [AttributeDefinition]], of entity: String, to all: inout [String: [AttributeDefinition]]
+    ) -> [String: String] {
+        var names: [String: String] = [:]
+        // Those inside others come first: the others name them.
+        func depth(_ path: String) -> Int { path.count { $0 == "." } }
+        for (path, members) in own.sorted(by: { (depth($1.key), $0.key) < (depth($0.key), $1.key) }) {
+            var elements = members
+            for index in elements.indices {
+                if let inner = elements[index].compositeName { elements[index].compositeName = names[inner] }
+            }
+            var candidate = path.split(separator: ".").last.map(String.init) ?? path
+            var number = 0
+            while let known = all[candidate], known != elements {
+                candidate = "\(entity)_\(path.replacing(".", with: "_"))" + (number == 0 ? "" : "\(number)")
+                number += 1
+            }
+            all[candidate] = elements
+            names[path] = candidate
+        }
+        return names
+    }
+}

@@ -1,0 +1,42 @@
+import Diagnostics
+import ManagedModel
+
+/// Version hashes that are known to be those of a SwiftData app.
+package struct KnownHashes: Sendable {
+    /// Their origin, for messages: a store's path, or that of a list.
+    package let origin: String
+    /// 32 bytes by entity name.
+    package let hashes: [String: [UInt8]]
+
+    package init(origin: String, hashes: [String: [UInt8]]) {
+        (self.origin, self.hashes) = (origin, hashes)
+    }
+}
+
+/// The evidence for an entity that was derived from sources.
+package enum EntityStanding: Sendable, Equatable {
+    /// Its hash is the one in a store or a list, which is named.
+    case equal(to: String)
+    /// Nothing at hand has its hash.
+    case unchecked
+}
+
+/// A version of a model that was derived from sources.
+package struct SourceModelVersion: Sendable {
+    package let name: String
+    /// `1.0.0`; nil if the sources do not say it.
+    package let identifier: String?
+    package let place: SourcePlace
+    /// The model, or the reason why the sources do not give it.
+    package let model: Result<ManagedObjectModel, MigrationError>
+    /// The evidence for each entity, by name; empty if there is no model.
+    package var standings: [String: EntityStanding] = [:]
+    package var doubts: [SourceDoubt] = []
+    /// The initial values that are expressions, by `Entity.property`: a model has no value for them.
+    package var expressions: [String: String] = [:]
+    /// The places of the classes, by entity.
+    package var places: [String: SourcePlace] = [:]
+
+    /// The names of the entities without evidence.
+    package var unchecked: [String] { standings.filter { $0.value == .unchecked }.keys.sorted() }
+}

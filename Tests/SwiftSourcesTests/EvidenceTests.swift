@@ -1,0 +1,151 @@
+import ManagedModel
+import SwiftSources
+import Testing
+
+/// What hashes say about derived entities: confirmed, unchecked, refused, and pairs of relationships that they decide.
+@Suite("Hashes as evidence")
+struct EvidenceTests {
+    private func versions(_ text: String, known: [KnownHashes] = []) throws -> SourceModelVersions {
+        try SwiftSourceModels([("Models.swift", "import SwiftData\n" + text)], name: "Models").versions(known: known)
+    }
+
+    private func hashes(_ text: String) throws -> [String: [UInt8]] {
+        let model = try #require(try versions(text).versions.first).model.get()
+        return model.entityVersionHashesByName.mapValues(Array.init)
+    }
+
+    private func code(_ version: SourceModelVersion?) -> String? {
+        if case .failure(let error)? = version?.model { error.code.rawValue } else { nil }
+    }
+
+    private static let pair = """
+        @Model final class Owner { var pets: [Pet]? }
+        @Model final class Pet { var owner: Owner? }
+        """
+
+    @Test("An entity is confirmed by the hash of a store, and unchecked without one")
+    func standings() throws {
+        let text = "@Model final class A { var a: Int }\n@Model final class B { var b: Int }"
+        let known = KnownHashes(origin: "old.store", hashes: ["A": try #require(try hashes(text)["A"])])
+        let version = try #require(try versions(text, known: [known]).versions.first)
+        #expect(version.standings == ["A": .equal(to: "old.store"), "B": .unchecked])
+        #expect(version.unchecked == ["B"])
+    }
+
+    @Test("A pair without inverse: is refused with its readings, and decided by a hash either way")
+    func pairs() throws {
+        let open = try #require(try versions(Self.pair).versions.first)
+        guard case .failure(let error) = open.model else { return #expect(Bool(false), "an open pair was read") }
+        #expect(error.code == "swift.openInverse")
+        #expect(error.message.contains("Owner.pets") && error.message.contains("Pet.owner (Models.swift:3)"))
+        let paired = try hashes(Self.pair.replacing("var pets", with: "@Relationship(inverse: \\Pet.owner) var pets"))
+        let single = try hashes(
+            """
+            @Model final class Owner { var pets: [Pet]? }
+            @Model final class Pet { @Relationship(inverse: \\Third.pet) var owner: Owner? }
+            @Model final class Third { var pet: Pet? }
+            """.replacing("@Relationship(inverse: \\Third.pet) var owner: Owner?", with: "var owner: Third?"))
+        for (known, inverse) in [(paired, "owner"), (["Owner": try #require(single["Owner"])], nil)] {
+            let version = try #require(
+                try versions(Self.pair, known: [KnownHashes(origin: "s", hashes: known)]).versions.first)
+            let model = try version.model.get()
+            #expect(model.entity(named: "Owner")?.relationship(named: "pets")?.definition.inverseName == inverse)
+            let back = model.entity(named: "Pet")?.relationship(named: "owner")?.definition.inverseName
+            #expect(back == inverse.map { _ in "pets" })
+            #expect(version.standings["Owner"] == .equal(to: "s"))
+        }
+    }
+
+    @Test("A pair that a hash decided is read alike in the next version, which stays unchecked")
+    func pairsOfVersions() throws {
+        func schema(_ number: Int, _ more: String) -> String {
+            """
+            enum V\(number): VersionedSchema {
+                static let versionIdentifier = Schema.Version(\(number), 0, 0)
+                static let models: [any PersistentModel.Type] = [Owner.self]
+                @Model final class Owner { var pets: [Pet]?; \(more) }
+                @Model final class Pet { var owner: Owner? }
+            }
+
+            """
+        }
+        let first = try hashes(Self.pair.replacing("var pets", with: "@Relationship(inverse: \\Pet.owner) var pets"))
+        let both = try versions(
+            schema(1, "") + schema(2, "var name: String?"), known: [KnownHashes(origin: "s", hashes: first)])
+        let second = try #require(both.version(named: "V2"))
+        #expect(second.standings == ["Owner": .unchecked, "Pet": .equal(to: "s")])
+        let model = try second.model.get()
+        #expect(model.entity(named: "Owner")?.relationship(named: "pets")?.definition.inverseName == "owner")
+        #expect(code(try versions(schema(1, "")).versions.first) == "swift.openInverse")
+    }
+
+    @Test("What no store shows is refused unless the hash agrees")
+    func unproven() throws {
+        let text = "@Extra @Model final class A { var a: Int }"
+        #expect(code(try versions(text).versions.first) == "swift.unproven")
+        let known = KnownHashes(origin: "s", hashes: try hashes("@Model final class A { var a: Int }"))
+        #expect(try versions(text, known: [known]).versions.first?.standings == ["A": .equal(to: "s")])
+    }
+
+    @Test("A rule that is open leaves the entity unchecked, and is named")
+    func open() throws {
+        let version = try #require(try versions("@Model final class A { var a: URL; let b: Float }").versions.first)
+        #expect(version.unchecked == ["A"])
+        #expect(
+            version.doubts.map(\.sentence) == [
+                "Models.swift:2: A.a: no known store has an attribute of the type URL",
+                "Models.swift:2: A.b: no known store has a stored let",
+                "Models.swift:2: A.b: no known store has an attribute of the type Float",
+            ])
+    }
+
+    @Test("The version nearest to a store is found, with the entities that differ")
+    func nearest() throws {
+        let text = "@Model final class A { var a: Int }\n@Model final class B { var b: Int }"
+        var store = try hashes(text)
+        store["B"] = Array(repeating: 7, count: 32)
+        let found = try versions(text).nearest(to: store)
+        #expect(found?.version.name == "Models")
+        #expect(found?.differing == ["B"])
+        #expect(try versions(text).nearest(to: ["C": [1]]) == nil)
+    }
+
+    @Test("Stages lead from version to version by the fewest, and none leads back")
+    func stages() throws {
+        func schema(_ number: Int) -> String {
+            "enum V\(number): VersionedSchema { static let models: [any PersistentModel.Type] = [A.self] }\n"
+        }
+        let text = """
+            @Model final class A { var a: Int }
+            enum Plan: SchemaMigrationPlan {
+                static let schemas: [any VersionedSchema.Type] = [V1.self, V2.self, V3.self]
+                static let stages = [a, b, Self.c]
+                static let a = MigrationStage.lightweight(fromVersion: V1.self, toVersion: V2.self)
+                static let b = MigrationStage.lightweight(fromVersion: V2.self, toVersion: V3.self)
+                static let c = MigrationStage.custom(fromVersion: V1.self, toVersion: V3.self, willMigrate: nil) { context in
+                    context.items.forEach { $0.title = $0.name }
+                }
+            }
+
+            """
+        let all = try versions(text + schema(1) + schema(2) + schema(3))
+        #expect(all.stages(from: "V1", to: "V3")?.map(\.to) == ["V3"])
+        #expect(all.stages(from: "V2", to: "V3")?.count == 1)
+        #expect(all.stages(from: "V3", to: "V1") == nil)
+        let custom = try #require(all.stages.first { $0.isCustom })
+        #expect(custom.words.isSuperset(of: ["title", "name"]) && custom.place.line == 8)
+    }
+
+    @Test("Two plans, and sources without a class, are refused")
+    func refusals() throws {
+        let plan = "static let schemas: [any VersionedSchema.Type] = [V.self]; static let stages: [MigrationStage] = []"
+        let text = """
+            enum V: VersionedSchema { static let models: [any PersistentModel.Type] = [A.self] }
+            @Model final class A { var a: Int }
+            enum P: SchemaMigrationPlan { \(plan) }
+            enum Q: SchemaMigrationPlan { \(plan) }
+            """
+        #expect(throws: (any Error).self) { try versions(text) }
+        #expect(throws: (any Error).self) { try versions("struct A { var a: Int }") }
+    }
+}

@@ -1,0 +1,36 @@
+import SwiftSources
+import Testing
+
+/// Tokens that other readers rely on: strings, patterns, comments, and sources that are hostile.
+@Suite("Tokens of Swift sources")
+struct LexerTests {
+    private func texts(_ source: String) -> [String] { SwiftLexer.tokens(of: source).map(\.text) }
+
+    @Test("A regular expression is one token, and a division is not")
+    func patterns() {
+        #expect(texts("let a = /[{\"]+/ + b") == ["let", "a", "=", "/[{\"]+/", "+", "b"])
+        #expect(texts("f(#/\"{/#, x)") == ["f", "(", "#/\"{/#", ",", "x", ")"])
+        #expect(texts("a = b / c / d") == ["a", "=", "b", "/", "c", "/", "d"])
+        #expect(texts("x(a, / b)").count == 7)
+        #expect(texts("return /}/") == ["return", "/}/"])
+    }
+
+    @Test("Columns count characters, also behind strings with interpolations and in the lines after them")
+    func columns() {
+        let tokens = SwiftLexer.tokens(of: "é = \"\\(a + b)\" + c\n  d")
+        #expect(tokens.map(\.text) == ["é", "=", "\"\\(a + b)\"", "(", "a", "+", "b", ")", "+", "c", "d"])
+        #expect(tokens.map(\.column) == [1, 3, 5, 7, 8, 10, 12, 13, 16, 18, 3])
+        #expect(tokens.map(\.line).last == 2)
+    }
+
+    @Test("Interpolations nested without end, and a line without end, need neither depth nor time")
+    func hostile() {
+        let deep = String(repeating: "\"\\(", count: 50_000)
+        #expect(SwiftLexer.tokens(of: deep).count < 1_000_000)
+        #expect(SwiftLexer.tokens(of: String(repeating: "a.", count: 100_000)).count == 200_000)
+        let open = String(repeating: "(", count: 50_000) + String(repeating: "}", count: 50_000)
+        #expect(throws: (any Error).self) { try SwiftSourceModels([("a", open)], name: "a").versions() }
+        let classes = String(repeating: "class A { var x: [", count: 20_000)
+        #expect(throws: (any Error).self) { try SwiftSourceModels([("a", classes)], name: "a").versions() }
+    }
+}
