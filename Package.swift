@@ -159,8 +159,8 @@ let package = Package(
 
 // The fuzzers need libFuzzer: Tests/Fuzzing/run builds and runs them. Tests feed the same targets with a few inputs.
 let fuzzed: [Target.Dependency] = [
-    "Archives", "ManagedModel", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage", "Stagecoach", "Rows",
-    "Diagnostics", "CSQLite",
+    "Archives", "ManagedModel", "SwiftSources", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage",
+    "Stagecoach", "Rows", "Diagnostics", "CSQLite",
 ]
 package.targets.append(
     Context.environment["STAGECOACH_FUZZING"] != nil

@@ -59,9 +59,11 @@ package struct SwiftSourceModels {
         }
         let plan = plans.first
         let all = reader.schemas
-        var schemas = plan?.schemas.map(reader.schema) ?? all.sorted {
-            SchemaOrder.precedes($0.identifier, $1.identifier)
-        }
+        var schemas =
+            plan?.schemas.map(reader.schema)
+            ?? all.sorted {
+                SchemaOrder.precedes($0.identifier, $1.identifier)
+            }
         if schemas.isEmpty { schemas = [reader.lone(named: name, in: tokens)] }
         let others = all.filter { schema in !schemas.contains { $0.name == schema.name } }
         var builders: [Result<SchemaBuilder, MigrationError>] = (schemas + others).map { schema in
@@ -108,7 +110,9 @@ package struct SourceModelVersions: Sendable {
     /// Returns a version by its name or its identifier; one that the plan lists comes first.
     package func version(named name: String) -> SourceModelVersion? {
         let all = versions + others
-        return all.first { $0.name == name } ?? all.first { $0.name.split(separator: ".").last.map(String.init) == name }
+        return all.first { $0.name == name } ?? all.first {
+            $0.name.split(separator: ".").last.map(String.init) == name
+        }
             ?? all.first { $0.identifier == name }
     }
 
@@ -163,9 +167,11 @@ enum SchemaOrder {
         for (index, schema) in schemas.enumerated() {
             if index > 0, precedes(schema.identifier, schemas[index - 1].identifier) {
                 warnings.append(
-                    "\(schema.name) comes after \(schemas[index - 1].name), but its identifier is lower (\(schema.place))")
+                    "\(schema.name) comes after \(schemas[index - 1].name), but its identifier is lower (\(schema.place))"
+                )
             }
-            for later in schemas.indices.dropFirst(index + 1) where hashes[index] != nil && hashes[index] == hashes[later] {
+            for later in schemas.indices.dropFirst(index + 1)
+            where hashes[index] != nil && hashes[index] == hashes[later] {
                 warnings.append(
                     "\(schema.name) and \(schemas[later].name) have equal version hashes: SwiftData stops with Duplicate version checksums"
                 )

@@ -32,6 +32,8 @@ enum FuzzSeeds {
                 try put(.inflate, "\(number)", cached)
             } else if name.hasSuffix(".json") {
                 try put(.jsonMapping, "\(number)", bytes)
+            } else if name.hasSuffix(".swift"), name.hasPrefix("Swift") {
+                try put(.swiftSources, "\(number)", bytes)
             }
         }
         let models = FuzzModels.shared

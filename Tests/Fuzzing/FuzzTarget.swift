@@ -3,6 +3,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
+import SwiftSources
 
 /// The reader that a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an
 /// error of category `internal`, a result that contradicts another) is a finding.
@@ -26,6 +27,7 @@ enum FuzzTarget: String, CaseIterable {
     case block
     case spill
     case store
+    case swiftSources
 
     nonisolated(unsafe) static var current = FuzzTarget.model
 
@@ -112,6 +114,23 @@ enum FuzzTarget: String, CaseIterable {
         case .block: try FuzzBlocks.read(bytes)
         case .spill: try FuzzSpills.read(bytes)
         case .store: try FuzzStores.compareReaders(bytes)
+        case .swiftSources: try readSources(String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    /// Derives the models of a source. Those that it gives are sound: they are written and read as themselves.
+    private func readSources(_ text: String) throws {
+        let all = try SwiftSourceModels([("fuzzed.swift", text)], name: "Fuzzed").versions()
+        for version in all.versions + all.others {
+            switch version.model {
+            case .success(let model):
+                let known = KnownHashes(
+                    origin: "itself", hashes: model.entityVersionHashesByName.mapValues { Array($0) })
+                precondition(all.nearest(to: known.hashes) != nil || known.hashes.isEmpty, "no version is nearest")
+                let cached = try ManagedObjectModel(try ModelCache.decode(try ModelCache.encode(model)))
+                precondition(cached.entities.count == model.entities.count, "a cached model has other entities")
+            case .failure(let error): precondition(error.category != .internal, "an internal error: \(error)")
+            }
         }
     }
 

@@ -40,11 +40,7 @@ struct EvidenceTests {
         #expect(error.message.contains("Owner.pets") && error.message.contains("Pet.owner (Models.swift:3)"))
         let paired = try hashes(Self.pair.replacing("var pets", with: "@Relationship(inverse: \\Pet.owner) var pets"))
         let single = try hashes(
-            """
-            @Model final class Owner { var pets: [Pet]? }
-            @Model final class Pet { @Relationship(inverse: \\Third.pet) var owner: Owner? }
-            @Model final class Third { var pet: Pet? }
-            """.replacing("@Relationship(inverse: \\Third.pet) var owner: Owner?", with: "var owner: Third?"))
+            "@Model final class Owner { var pets: [Pet]? }\n@Model final class Pet { var name: String }")
         for (known, inverse) in [(paired, "owner"), (["Owner": try #require(single["Owner"])], nil)] {
             let version = try #require(
                 try versions(Self.pair, known: [KnownHashes(origin: "s", hashes: known)]).versions.first)

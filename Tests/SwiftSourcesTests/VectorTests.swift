@@ -11,21 +11,21 @@ struct VectorTests {
     private struct Vector: Decodable {
         struct Relationship: Decodable {
             let macro: Bool
-            let delete_rule: String?
-            let inverse_written_here: String?
-            let inverse_written_on_other_side: String?
+            let deleteRule: String?
+            let inverseWrittenHere: String?
+            let inverseWrittenOnOtherSide: String?
         }
         struct Property: Decodable {
             struct Expected: Decodable {
                 let type: String?
                 let optional: Bool
                 let destination: String?
-                let delete_rule: String?
+                let deleteRule: String?
                 let inverse: String?
             }
             let name: String
             let type: String
-            let type_written: Bool?
+            let typeWritten: Bool?
             let initial: String?
             let annotations: [String]?
             let relationship: Relationship?
@@ -43,7 +43,7 @@ struct VectorTests {
         let properties: [Property]
         let unique: [[String]]?
         let index: [[String]]?
-        let not_stored: [[String]]?
+        let notStored: [[String]]?
         let types: [String: Kind]?
         let hash: String
     }
@@ -53,7 +53,9 @@ struct VectorTests {
 
     @Test("Every known hash comes out of the sources", .enabled(if: isPresent, "../shared is not here"))
     func hashes() throws {
-        let vectors = try JSONDecoder().decode([Vector].self, from: Data(contentsOf: Self.file))
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        let vectors = try decoder.decode([Vector].self, from: Data(contentsOf: Self.file))
         #expect(vectors.count > 70)
         for vector in vectors {
             let versions = try SwiftSourceModels([("Models.swift", source(of: vector))], name: "Models").versions()
@@ -65,7 +67,7 @@ struct VectorTests {
                 let place: Comment = "\(vector.id) \(vector.entity).\(property.name)"
                 if let link = entity.relationship(named: property.name) {
                     #expect(link.definition.inverseName == property.expect.inverse, place)
-                    #expect("\(link.definition.deleteRule)" == property.expect.delete_rule, place)
+                    #expect("\(link.definition.deleteRule)" == property.expect.deleteRule, place)
                     #expect(link.definition.destinationEntityName == property.expect.destination, place)
                 } else {
                     let attribute = entity.definition.attributes.first { $0.name == property.name }
@@ -84,7 +86,8 @@ struct VectorTests {
             guard let declaration = declaration(of: kind, named: path[path.count - 1]) else { continue }
             parts.append(path.count > 1 ? "extension \(path[0]) { \(declaration) }" : declaration)
         }
-        let outer = Set((vector.types ?? [:]).keys.compactMap { $0.contains(".") ? $0.split(separator: ".").first : nil })
+        let outer = Set(
+            (vector.types ?? [:]).keys.compactMap { $0.contains(".") ? $0.split(separator: ".").first : nil })
         parts += outer.map { "enum \($0) {}" }
         var stubs: [String: Set<String>] = [:]
         var spaces: [String: String] = [:]
@@ -92,7 +95,7 @@ struct VectorTests {
         for property in vector.properties {
             body.append(line(for: property, of: vector.entity, &stubs, &spaces))
         }
-        body += (vector.not_stored ?? []).map {
+        body += (vector.notStored ?? []).map {
             $0[1] == "Transient" ? "@Transient var \($0[0]): Int = 0" : "var \($0[0]): Int { 1 }"
         }
         let single = Set(
@@ -119,7 +122,8 @@ struct VectorTests {
         case "enum":
             if let raw = kind.raw { return "enum \(name): \(raw), Codable { case a }" }
             let payload = kind.payloads == true ? "(String)" : ""
-            return "enum \(name): Codable { \((kind.cases ?? []).map { "case \($0)\(payload)" }.joined(separator: "\n")) }"
+            return
+                "enum \(name): Codable { \((kind.cases ?? []).map { "case \($0)\(payload)" }.joined(separator: "\n")) }"
         default: return nil
         }
     }
@@ -128,22 +132,24 @@ struct VectorTests {
         for property: Vector.Property, of entity: String, _ stubs: inout [String: Set<String>],
         _ spaces: inout [String: String]
     ) -> String {
-        var line = (property.annotations ?? []).map { "@Attribute(.\($0.dropFirst("attribute option ".count))) " }.joined()
+        var line = (property.annotations ?? []).map { "@Attribute(.\($0.dropFirst("attribute option ".count))) " }
+            .joined()
         if let link = property.relationship, let destination = property.expect.destination {
             let type = property.type.filter { !"[]?".contains($0) }
             if let point = type.firstIndex(of: ".") { spaces[destination] = String(type[..<point]) }
             stubs[destination, default: []].formUnion([])
-            if let name = link.inverse_written_here { stubs[destination]?.insert("var \(name): \(entity)?") }
-            if let name = link.inverse_written_on_other_side {
+            if let name = link.inverseWrittenHere { stubs[destination]?.insert("var \(name): \(entity)?") }
+            if let name = link.inverseWrittenOnOtherSide {
                 stubs[destination]?.insert(
                     "@Relationship(inverse: \\\(entity).\(property.name)) var \(name): [\(entity)]")
             }
             let arguments = [
-                link.delete_rule.map { "deleteRule: .\($0)" }, link.inverse_written_here.map { "inverse: \\\(type).\($0)" },
+                link.deleteRule.map { "deleteRule: .\($0)" },
+                link.inverseWrittenHere.map { "inverse: \\\(type).\($0)" },
             ].compactMap { $0 }
             if link.macro || !arguments.isEmpty { line += "@Relationship(\(arguments.joined(separator: ", "))) " }
         }
-        guard property.type_written != false else { return line + "var \(property.name) = \(property.type)()" }
+        guard property.typeWritten != false else { return line + "var \(property.name) = \(property.type)()" }
         let initial = ["literal": " = 1", "empty array": " = []", "nil": " = nil", "expression": " = make()"]
         return line + "var \(property.name): \(property.type)" + (property.initial.flatMap { initial[$0] } ?? "")
     }

@@ -39,7 +39,8 @@ package struct DerivedBundle: Sendable {
             if known.isEmpty { return nil }
             let whole = argument.withoutTrailingSlashes
             if let bundle = known[whole] { return (bundle, nil) }
-            guard let colon = whole.lastIndex(of: ":"), let bundle = known[String(whole[..<colon]).withoutTrailingSlashes]
+            guard let colon = whole.lastIndex(of: ":"),
+                let bundle = known[String(whole[..<colon]).withoutTrailingSlashes]
             else { return nil }
             return (bundle, String(whole[whole.index(after: colon)...]))
         }

@@ -179,8 +179,8 @@ extension StoreDescription.Version {
             let problem =
                 sources.map { SwiftModelWording.nearest($0, to: hashes, model: found.model).joined(separator: ". ") }
                 ?? (isLone
-                ? "the version hashes are not equal"
-                : "the store's cached model is that of no version there, and no version has its hashes")
+                    ? "the version hashes are not equal"
+                    : "the store's cached model is that of no version there, and no version has its hashes")
             let version = Self(
                 bundle: folder, versions: found.names, evidence: found.evidence,
                 problem: found.names.isEmpty ? problem : nil, configurations: found.configurations)

@@ -13,7 +13,8 @@ enum SwiftModelWording {
         }
         if !version.unchecked.isEmpty { parts.append("\(version.unchecked.joined(separator: ", ")) unchecked") }
         let doubts = version.doubts.filter { version.standings[$0.entity] == .unchecked }
-        return ["\(version.name) is derived from Swift sources: \(parts.joined(separator: "; "))"] + doubts.map(\.sentence)
+        return ["\(version.name) is derived from Swift sources: \(parts.joined(separator: "; "))"]
+            + doubts.map(\.sentence)
     }
 
     /// The version to which a store of no version is nearest, and what differs.

@@ -95,7 +95,8 @@ struct SwiftModels {
         throw MigrationError(
             "swift.unchecked", .configuration,
             "Nothing at hand confirms that \(version.unchecked.joined(separator: ", ")) of \(version.name) are as SwiftData makes them",
-            remedy: "Name a store of \(version.name) with --like, an empty one is enough, or a list of its version hashes; or give --unchecked allow",
+            remedy:
+                "Name a store of \(version.name) with --like, an empty one is enough, or a list of its version hashes; or give --unchecked allow",
             context: .init(path: first.file, line: first.line))
     }
 
@@ -115,6 +116,7 @@ struct SwiftModels {
         guard let source, let own = source.identifier, let said = identifiers.first, !said.isEmpty, said != own else {
             return nil
         }
-        return "The store says the identifier \(said), and its hashes are those of \(source.name), which says \(own): the hashes count"
+        return
+            "The store says the identifier \(said), and its hashes are those of \(source.name), which says \(own): the hashes count"
     }
 }

@@ -12,7 +12,8 @@ struct DeclarationParser {
     ]
     /// The keywords that begin a declaration behind the modifiers.
     private static let keywords: Set<String> = kinds.union([
-        "var", "let", "func", "init", "deinit", "subscript", "case", "typealias", "associatedtype", "import", "operator",
+        "var", "let", "func", "init", "deinit", "subscript", "case", "typealias", "associatedtype", "import",
+        "operator",
         "precedencegroup", "macro",
     ])
 
@@ -65,7 +66,10 @@ struct DeclarationParser {
         case "var", "let": variables(prefix, of: &type)
         case "case" where type.kind == .enum: cases(of: &type)
         case "typealias":
-            guard tokens.isWord(position + 1) else { return position += 1 }
+            guard tokens.isWord(position + 1) else {
+                position += 1
+                return
+            }
             let (name, place) = (tokens[position + 1]?.text ?? "", place(position))
             position += 2
             skipGenerics()
@@ -79,7 +83,8 @@ struct DeclarationParser {
         case "import": position = min(position + 2, end)
         case let kind where Self.kinds.contains(kind):
             guard tokens.isWord(position + 1), let kind = TypeDeclaration.Kind(rawValue: kind) else {
-                return position += 1
+                position += 1
+                return
             }
             let member = self.type(kind, prefix, depth)
             if let member { type.types.append(member) }

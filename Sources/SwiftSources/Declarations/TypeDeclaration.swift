@@ -15,7 +15,8 @@ struct CallArgument: Sendable {
     /// Cuts the tokens between parentheses into arguments.
     static func list(_ tokens: ArraySlice<SwiftToken>) -> [CallArgument] {
         tokens.parts(at: ",").map { part in
-            let isLabeled = part.count > 1 && part[part.startIndex].kind == .word && part[part.startIndex + 1].isMark(":")
+            let isLabeled =
+                part.count > 1 && part[part.startIndex].kind == .word && part[part.startIndex + 1].isMark(":")
             return isLabeled
                 ? CallArgument(label: part[part.startIndex].text, value: part.dropFirst(2))
                 : CallArgument(label: nil, value: part)

@@ -78,17 +78,35 @@ struct RelationshipOptions {
             let rules: [String: DeleteRule] = [
                 "cascade": .cascade, "nullify": .nullify, "deny": .deny, "noAction": .noAction,
             ]
-            if let rule = words.last.flatMap({ rules[$0] }) { return deleteRule = rule }
-        case ("minimumModelCount", .integer(let count)?): return minimum = Int(count)
-        case ("maximumModelCount", .integer(let count)?): return maximum = Int(count)
-        case ("originalName", .text(let text)?): return originalName = text
-        case ("hashModifier", .text(let text)?): return hashModifier = text
+            if let rule = words.last.flatMap({ rules[$0] }) {
+                deleteRule = rule
+                return
+            }
+        case ("minimumModelCount", .integer(let count)?):
+            minimum = Int(count)
+            return
+        case ("maximumModelCount", .integer(let count)?):
+            maximum = Int(count)
+            return
+        case ("originalName", .text(let text)?):
+            originalName = text
+            return
+        case ("hashModifier", .text(let text)?):
+            hashModifier = text
+            return
         case ("inverse", _):
-            if argument.value.first?.isMark("\\") == true, let name = words.last { return inverse = name }
+            if argument.value.first?.isMark("\\") == true, let name = words.last {
+                inverse = name
+                return
+            }
         case (nil, _):
-            if words.last == "unique" { return isUnique = true }
+            if words.last == "unique" {
+                isUnique = true
+                return
+            }
         default: break
         }
-        problem = "The argument \(argument.label.map { "\($0): " } ?? "")\(argument.value.text) of @Relationship is not known"
+        problem =
+            "The argument \(argument.label.map { "\($0): " } ?? "")\(argument.value.text) of @Relationship is not known"
     }
 }

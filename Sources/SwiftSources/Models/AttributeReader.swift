@@ -119,7 +119,9 @@ struct AttributeReader {
         var shape = Shape(.composite)
         shape.composites[path] = elements
         shape.attribute.userInfo["EnumType"] = "true"
-        if isElement { shape.doubts.append(("no known store has an enumeration without raw values in a structure", false)) }
+        if isElement {
+            shape.doubts.append(("no known store has an enumeration without raw values in a structure", false))
+        }
         shape.doubts += customCoding(scope)
         return shape
     }

@@ -53,7 +53,9 @@ struct ClassReader {
     ///
     /// - Throws: `swift.generic`, `swift.member`, `swift.type`, `swift.annotation` (78), with file, line, entity and property.
     static func read(_ scope: TypeScope, _ resolver: TypeResolver) throws(MigrationError) -> ClassModel {
-        guard let declaration = scope.declaration else { return ClassModel(scope: scope, entity: .init(name: scope.name)) }
+        guard let declaration = scope.declaration else {
+            return ClassModel(scope: scope, entity: .init(name: scope.name))
+        }
         var reader = ClassReader(scope, declaration, resolver)
         try reader.readHead()
         for variable in declaration.variables where !variable.isStatic && variable.attribute("Transient") == nil {
@@ -95,7 +97,8 @@ struct ClassReader {
             let found = resolver.resolve(type, in: scope.outer ?? scope, file: scope.place.file)
             guard case .model(let parent) = found else { continue }
             throw failure(
-                "swift.inheritance", "The class inherits from \(parent.path), and how SwiftData keeps that is not known",
+                "swift.inheritance",
+                "The class inherits from \(parent.path), and how SwiftData keeps that is not known",
                 remedy: SourceRemedy.store, at: scope.place)
         }
     }
@@ -249,7 +252,9 @@ struct ClassReader {
                 continue
             }
             if macro.name == "Unique" {
-                if !result.entity.uniquenessConstraints.contains(names) { result.entity.uniquenessConstraints.append(names) }
+                if !result.entity.uniquenessConstraints.contains(names) {
+                    result.entity.uniquenessConstraints.append(names)
+                }
             } else {
                 addIndex(names)
             }
@@ -273,5 +278,6 @@ struct ClassReader {
 /// Advice that several refusals give.
 enum SourceRemedy {
     static let store = "Make a store of that version, an empty one is enough, and name it in place of the sources"
-    static let type = "Give the sources that declare it too, separated by commas; else make a store of that version and name it in place of the sources"
+    static let type =
+        "Give the sources that declare it too, separated by commas; else make a store of that version and name it in place of the sources"
 }

@@ -22,7 +22,8 @@ struct SchemaBuilder {
         guard !schema.classes.isEmpty else {
             throw Self.failure(
                 "swift.schema", "\(schema.name) lists no models that can be read",
-                remedy: "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources",
+                remedy:
+                    "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources",
                 at: schema.place)
         }
         var queue = schema.classes
@@ -53,7 +54,8 @@ struct SchemaBuilder {
         MigrationError(
             code, .configuration, message, remedy: remedy,
             context: .init(
-                path: place.file.isEmpty ? nil : place.file, line: place.file.isEmpty ? nil : place.line, entity: entity,
+                path: place.file.isEmpty ? nil : place.file, line: place.file.isEmpty ? nil : place.line,
+                entity: entity,
                 property: property))
     }
 
@@ -65,7 +67,9 @@ struct SchemaBuilder {
             guard !wanted.isEmpty, pairs.open.keys.contains(where: { $0.entity == entity }) else { continue }
             for reading in pairs.readings(of: entity) {
                 let model = try model(pairs.inverses(with: reading))
-                guard let hash = VersionHash.entityHashes(of: model)[entity]?.bytes, wanted.contains(hash) else { continue }
+                guard let hash = VersionHash.entityHashes(of: model)[entity]?.bytes, wanted.contains(hash) else {
+                    continue
+                }
                 pairs.decide(reading)
                 break
             }
@@ -126,7 +130,9 @@ struct SchemaBuilder {
                 "swift.inverse", "The inverse of \(key) is no relationship of its destination",
                 remedy: "Correct inverse:", at: place, entity: key.entity, property: key.property)
         }
-        guard let (key, candidates) = pairs.open.min(by: { $0.key < $1.key }), let place = place(of: key) else { return }
+        guard let (key, candidates) = pairs.open.min(by: { $0.key < $1.key }), let place = place(of: key) else {
+            return
+        }
         let others = candidates.map { other in "\(other) (\(self.place(of: other)?.description ?? ""))" }
         throw Self.failure(
             "swift.openInverse",
@@ -159,7 +165,9 @@ struct SchemaBuilder {
             }
             let names = Self.add(model.composites, of: entity.name, to: &definition.composites)
             for index in entity.attributes.indices {
-                if let name = entity.attributes[index].compositeName { entity.attributes[index].compositeName = names[name] }
+                if let name = entity.attributes[index].compositeName {
+                    entity.attributes[index].compositeName = names[name]
+                }
             }
             definition.entities.append(entity)
         }

@@ -73,7 +73,8 @@ struct MigrationPlanReader {
         guard let open = tokens.firstIndex(where: { $0.isMark("(") }) else {
             let names = tokens.filter { $0.kind == .word }.map(\.text)
             guard depth < 4, let name = names.last else { return nil }
-            let owner = names.count == 1 || names[0] == "Self"
+            let owner =
+                names.count == 1 || names[0] == "Self"
                 ? scope : resolver.type(Array(names.dropLast()), in: scope, file: file)
             guard let owner, let constant = owner.constant(name) else { return nil }
             let value = constant.initial.isEmpty ? constant.body : constant.initial
@@ -93,7 +94,8 @@ struct MigrationPlanReader {
             return resolver.type(names, in: scope, file: file)?.path
         }
         guard let from = version("fromVersion"), let to = version("toVersion") else { return nil }
-        let closures = arguments.filter { ["willMigrate", "didMigrate"].contains($0.label) }.map(\.value)
+        let closures =
+            arguments.filter { ["willMigrate", "didMigrate"].contains($0.label) }.map(\.value)
             + [tokens[content.endIndex...].dropFirst()]
         let code = closures.filter { !$0.isEmpty && !($0.count == 1 && $0.first?.isWord("nil") == true) }
         return SourceStage(
@@ -102,6 +104,8 @@ struct MigrationPlanReader {
     }
 
     private static func members(_ tokens: ArraySlice<SwiftToken>) -> [String] {
-        tokens.indices.dropFirst().filter { tokens[$0].kind == .word && tokens[$0 - 1].isMark(".") }.map { tokens[$0].text }
+        tokens.indices.dropFirst().filter { tokens[$0].kind == .word && tokens[$0 - 1].isMark(".") }.map {
+            tokens[$0].text
+        }
     }
 }

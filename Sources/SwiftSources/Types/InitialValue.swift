@@ -40,8 +40,10 @@ struct InitialValueReader {
     private func constant(
         _ tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String, _ depth: Int
     ) -> InitialValue.Literal? {
-        var names = tokens.parts(at: ".").map { $0.count == 1 ? $0.first : nil }.compactMap { $0 }.filter { $0.kind == .word }
-            .map(\.text)
+        var names = tokens.parts(at: ".").map { $0.count == 1 ? $0.first : nil }.compactMap { $0 }.filter {
+            $0.kind == .word
+        }
+        .map(\.text)
         guard names.count * 2 - 1 == tokens.count else { return nil }
         let isRaw = names.count > 2 && names.last == "rawValue"
         if isRaw { names.removeLast() }

@@ -150,8 +150,10 @@ struct TypeResolver {
     private func follow(_ found: Meaning, _ rest: [String], _ file: String, _ depth: Int) -> Meaning? {
         guard let next = rest.first else { return found }
         switch found {
-        case .type(let scope): return member(next, of: scope, file).flatMap { follow($0, Array(rest.dropFirst()), file, depth) }
-        case .alias(.named(let names, _), let outer): return lookUp(names + rest, in: outer, file: file, depth: depth + 1)
+        case .type(let scope):
+            return member(next, of: scope, file).flatMap { follow($0, Array(rest.dropFirst()), file, depth) }
+        case .alias(.named(let names, _), let outer):
+            return lookUp(names + rest, in: outer, file: file, depth: depth + 1)
         case .alias, .several: return found
         }
     }
