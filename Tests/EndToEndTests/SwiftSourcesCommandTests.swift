@@ -205,6 +205,17 @@ struct SwiftSourcesCommandTests {
             refused.code == 78 && refused.messages.contains("nobody knows if it lies before"), "\(refused.messages)")
     }
 
+    @Test("A required property whose initial value is an expression is asked for by name")
+    func expressions() throws {
+        try makeNotes()
+        try write("App/Notes.swift", Self.custom.replacing("var length: Int = 0", with: "var mine: UUID = UUID()"))
+        let outcome = try run(
+            "migrate", "old.store", "new.store", "--to", "App", "--unchecked", "allow", "--unmapped-stages",
+            "structure")
+        #expect(outcome.code == 65 && outcome.messages.contains("property mine"), "\(outcome.messages)")
+        #expect(outcome.messages.contains("The sources give it UUID()"), "\(outcome.messages)")
+    }
+
     @Test("A refusal of the sources names file and line, and other folders are no models")
     func refusals() throws {
         try makeNotes()

@@ -56,7 +56,9 @@ struct MigrationWork {
                 let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
                 let migration = inputs.migration(progress: counter, cancellation: cancellation)
                 try prepare(inputs, migration)
-                return (inputs, try work(migration))
+                do { return (inputs, try work(migration)) } catch let error as MigrationError {
+                    throw inputs.swiftModels?.explained(error) ?? error
+                }
             }
         }
     }

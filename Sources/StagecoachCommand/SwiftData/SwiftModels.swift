@@ -100,6 +100,19 @@ struct SwiftModels {
             context: .init(path: first.file, line: first.line))
     }
 
+    /// Returns an error with the advice for a property whose initial value in the sources is an expression: a model has no value
+    /// for it, so that objects which are there already get none.
+    func explained(_ error: MigrationError) -> MigrationError {
+        guard error.category == .data, error.code.rawValue == "validation.missing",
+            let entity = error.context.entity, let property = error.context.property,
+            let text = destination.chosen?.expressions["\(entity).\(property)"]
+        else { return error }
+        var explained = error
+        explained.remedy =
+            "The sources give it \(text), which a new object gets and no model has: say in a mapping model what objects that are there already get, \"\(property)\": EXPRESSION (infer writes one to begin with); or make the property optional"
+        return explained
+    }
+
     /// The facts about the sources for a plan or a report, a sentence each.
     ///
     /// - Parameter model: the model of the store.

@@ -70,7 +70,7 @@ struct SwiftSourcesOutline: Encodable {
         lines += unchecked.titled("Unchecked", indent: 2)
         lines += doubts.titled("No known store shows", indent: 2)
         lines += expressions.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }
-            .titled("Initial values that are made anew for each object", indent: 2)
+            .titled("Initial values without a default in the model", indent: 2)
         return lines + warnings.titled("Warnings", indent: 2)
     }
 }

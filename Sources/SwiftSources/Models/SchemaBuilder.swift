@@ -153,7 +153,6 @@ struct SchemaBuilder {
 
     private func model(_ inverses: [InversePairs.Key: InversePairs.Key]) throws(MigrationError) -> ManagedObjectModel {
         var definition = ModelDefinition()
-        definition.hashesCompositesFlat = true
         definition.versionIdentifiers = schema.identifier.map { [$0] } ?? []
         for model in classes.sorted(by: { $0.entity.name < $1.entity.name }) {
             var entity = model.entity
@@ -172,6 +171,7 @@ struct SchemaBuilder {
             definition.entities.append(entity)
         }
         definition.configurations = ["default": definition.entities.map(\.name)]
+        definition.hashesCompositesFlat = definition.composites.values.joined().contains { $0.type == .composite }
         do throws(MigrationError) { return try ManagedObjectModel(definition) } catch {
             let place = classes.first { $0.entity.name == error.context.entity }?.scope.place ?? schema.place
             throw error.inside(.init(path: place.file, line: place.line))
