@@ -17,6 +17,8 @@ struct DeclarationParser {
         "precedencegroup", "macro",
     ])
 
+    private static let infixMarks: Set<String> = [".", "?", ":", "+", "-", "*", "/", "&", "|", "<", "="]
+
     let file: String
     let tokens: TokenTree
     private var position = 0
@@ -282,10 +284,12 @@ struct DeclarationParser {
     }
 
     private func continues(_ token: SwiftToken, after last: SwiftToken?) -> Bool {
-        if token.kind == .mark, ".?:+-*/&|<>=!".contains(token.text) { return true }
+        if token.kind == .mark, Self.infixMarks.contains(token.text) || token.isMark(">") || token.isMark("!") {
+            return true
+        }
         if token.kind == .word, ["as", "is"].contains(token.text) { return true }
         guard let last else { return false }
-        return last.kind == .mark && ".?:+-*/&|<=".contains(last.text) && !last.isMark("?")
+        return last.kind == .mark && Self.infixMarks.contains(last.text) && !last.isMark("?")
             || last.kind == .word && ["try", "await", "as", "is"].contains(last.text)
     }
 }

@@ -32,7 +32,11 @@ package struct SwiftToken: Equatable, Sendable {
     /// The change of depth behind the token: 1 for a bracket that opens, -1 for one that closes.
     package var bracket: Int {
         guard kind == .mark else { return 0 }
-        return "([{".contains(text) ? 1 : ")]}".contains(text) ? -1 : 0
+        switch text.utf8.first {
+        case UInt8(ascii: "("), UInt8(ascii: "["), UInt8(ascii: "{"): return 1
+        case UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "}"): return -1
+        default: return 0
+        }
     }
 }
 

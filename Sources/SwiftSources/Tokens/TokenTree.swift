@@ -9,25 +9,33 @@ struct TokenTree: Sendable {
         self.tokens = tokens
         var partners = [Int](repeating: tokens.count, count: tokens.count)
         var open: [Int] = []
-        var counts: [String: Int] = [:]
+        var counts = [0, 0, 0]
         for (index, token) in tokens.enumerated() {
-            switch token.bracket {
-            case 1:
+            let bracket = token.bracket
+            guard bracket != 0, let form = Self.form(token) else { continue }
+            guard bracket == -1 else {
                 open.append(index)
-                counts[token.text, default: 0] += 1
-            case -1:
-                let mark = ["}": "{", ")": "("][token.text] ?? "["
-                guard counts[mark, default: 0] > 0 else { continue }
-                // Brackets that were forgotten in between enclose nothing.
-                while let last = open.popLast() {
-                    counts[tokens[last].text, default: 0] -= 1
-                    partners[last] = tokens[last].text == mark ? index : last
-                    if tokens[last].text == mark { break }
-                }
-            default: break
+                counts[form] += 1
+                continue
+            }
+            // Brackets that were forgotten in between enclose nothing.
+            while counts[form] > 0, let last = open.popLast(), let other = Self.form(tokens[last]) {
+                counts[other] -= 1
+                partners[last] = other == form ? index : last
+                if other == form { break }
             }
         }
         self.partners = partners
+    }
+
+    /// The number of a bracket's form: round, square or curly.
+    private static func form(_ token: SwiftToken) -> Int? {
+        switch token.text.utf8.first {
+        case UInt8(ascii: "("), UInt8(ascii: ")"): 0
+        case UInt8(ascii: "["), UInt8(ascii: "]"): 1
+        case UInt8(ascii: "{"), UInt8(ascii: "}"): 2
+        default: nil
+        }
     }
 
     var count: Int { tokens.count }
