@@ -32,16 +32,11 @@ struct SwiftModels {
     ) throws(MigrationError) -> SwiftModels? {
         var known = [KnownHashes(origin: request.source, hashes: hashes)]
         for path in request.like { known.append(try LikeArgument.load(path)) }
-        if let from = request.from, PathIdentity.withoutSlash(from) != PathIdentity.withoutSlash(request.to) {
-            try SwiftModelArgument.admit(from, known: known)
-        }
+        let from = try SwiftModelArgument.admit(request.from, known: known)
         guard let destination = try SwiftModelArgument.admit(request.to, known: known) else { return nil }
-        return SwiftModels(destination, hashes, request)
-    }
-
-    private init(_ destination: SwiftModelArgument, _ hashes: [String: [UInt8]], _ request: MigrationRequest) {
-        (self.destination, self.hashes, self.request) = (destination, hashes, request)
-        source = destination.version(of: hashes)
+        let said = from.flatMap { $0.path == destination.path ? $0.chosen : nil }
+        return SwiftModels(
+            destination: destination, hashes: hashes, request: request, source: said ?? destination.version(of: hashes))
     }
 
     /// The stages of the plan from the store's version to the destination; nil if the plan has no such way.
@@ -53,13 +48,15 @@ struct SwiftModels {
     /// The versions between the store's and the destination by the stages of the plan; empty if there is no such way.
     var via: [String] { (stages ?? []).dropLast().map(\.to) }
 
-    /// The custom stages on the way; all that lead to the destination if the store's version is unknown.
+    /// The custom stages on the way. Without a way by stages they are those that lead to versions behind the store's, up to the
+    /// destination; the versions of a plan are in order.
     private var customStages: [SourceStage] {
         if let stages { return stages.filter(\.isCustom) }
-        guard source == nil, let end = destination.chosen else { return [] }
-        return destination.versions.stages.filter { stage in
-            stage.isCustom && destination.versions.stages(from: stage.from, to: end.name) != nil
-        }
+        let order = destination.versions.versions.map(\.name)
+        guard let end = destination.chosen.flatMap({ order.firstIndex(of: $0.name) }) else { return [] }
+        let start = source.flatMap { order.firstIndex(of: $0.name) }.map { $0 + 1 } ?? 0
+        let behind = Set(start <= end ? order[start...end] : [])
+        return destination.versions.stages.filter { $0.isCustom && behind.contains($0.to) }
     }
 
     /// The custom stages for which a way has no mapping model of the user's.
@@ -77,7 +74,7 @@ struct SwiftModels {
         let path = destination.path
         let remedy =
             source == nil
-            ? "Name the version that wrote the store with --from, or give --unmapped-stages structure"
+            ? "Name the sources of the commit that wrote the store, or give --unmapped-stages structure"
             : "Write what its code does into a mapping model: stagecoach infer --from '\(path):\(stage.from)' --to '\(path):\(stage.to)' -o stage.json begins one, and --mapping '\(stage.from)..\(stage.to)=stage.json' gives it; or give --unmapped-stages structure"
         throw MigrationError(
             "swift.customStage", .configuration,

@@ -132,6 +132,7 @@ struct AttributeReader {
         guard depth < Self.greatestDepth else { throw Refusal(reason: "structures are nested too deep at \(path)") }
         var shape = Shape(.composite)
         shape.doubts = customCoding(scope)
+        if depth > 0 { shape.doubts.append(("no known store shows the columns of a structure in a structure", false)) }
         var elements: [AttributeDefinition] = []
         for member in scope.declaration?.variables ?? [] where !member.isStatic && !member.isComputed {
             guard let name = member.name, let syntax = member.type ?? impliedType(of: member) else {
@@ -190,6 +191,9 @@ struct AttributeReader {
         let methods = scope.parts.reduce(into: Set<String>()) { $0.formUnion($1.methods) }
         if methods.contains("init from") || methods.contains("encode") {
             return [("the type \(scope.path) has coding of its own", true)]
+        }
+        if let name = ["OptionSet", "RawRepresentable"].first(where: scope.conforms(to:)) {
+            return [("no known store has an attribute of the type \(scope.path), which is \(name)", true)]
         }
         guard let keys = scope.types["CodingKeys"]?.first?.declaration else { return [] }
         let stored = (scope.declaration?.variables ?? []).filter { !$0.isStatic && !$0.isComputed }.compactMap(\.name)
