@@ -3,8 +3,8 @@ final class TypeScope {
     let name: String
     /// The declaration; nil for the outermost scope, and for a type of another module that the sources extend.
     let declaration: TypeDeclaration?
-    /// The scope around it; nil for the outermost.
-    let outer: TypeScope?
+    /// The scope around it, which the tree holds; nil for the outermost.
+    private(set) weak var outer: TypeScope?
     /// The extensions of the type.
     fileprivate(set) var extensions: [TypeDeclaration] = []
     /// The types in it, by name; several of one name if the sources are those of several targets.
