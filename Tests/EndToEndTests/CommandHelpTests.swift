@@ -61,6 +61,11 @@ struct CommandHelpTests {
                                             attribute has its default value or none, a
                                             relationship is empty or has the links that fit;
                                             each is named, and what stays behind is counted).
+                      --like STORE|FILE     Where a MODEL is Swift sources: a store of that
+                                            version of the app, an empty one is enough, or a
+                                            text with the name and version hash of an entity on
+                                            each line. Entities with these hashes are confirmed.
+                                            May be given several times.
                   -o, --output FILE         Write to a new file instead of standard output.
                   -h, --help                Show this help.
 
@@ -87,7 +92,8 @@ struct CommandHelpTests {
                 that matters has changed meanwhile, the command says which, and --restart begins anew.
 
                 MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
-                Bundle.momd:Version, a .mom, or a store (its cached model).
+                Bundle.momd:Version, a .mom, a store (its cached model), or Swift sources with SwiftData's classes: a folder or
+                files joined by commas (the newest version), or Folder:SchemaV2.
 
                 Common:
                       --to MODEL            The model version to migrate to.
@@ -208,6 +214,20 @@ struct CommandHelpTests {
                                             through no other version. Left out: the way with the
                                             most of the given mapping models, then the fewest
                                             steps.
+                      --like STORE|FILE     Where a MODEL is Swift sources: a store of that
+                                            version of the app, an empty one is enough, or a
+                                            text with the name and version hash of an entity on
+                                            each line. Entities with these hashes are confirmed.
+                                            May be given several times.
+                      --unchecked CHOICE    Entities derived from Swift sources that neither
+                                            SOURCE nor --like confirms: refuse (the default: no
+                                            store of them is written) or allow.
+                      --unmapped-stages CHOICE
+                                            Custom stages of a SchemaMigrationPlan that no
+                                            mapping model stands for (--mapping
+                                            'SchemaV1..SchemaV2=FILE'): refuse (the default) or
+                                            structure (they are migrated as lightweight ones:
+                                            their code does not run).
                       --plan FILE           Run a plan that plan --save wrote: its passes and
                                             keys. Refused if stores, models, mapping models or
                                             options have changed since.

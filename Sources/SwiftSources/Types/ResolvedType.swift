@@ -115,16 +115,7 @@ struct TypeResolver {
     }
 
     /// Returns the type that a name means; nil if it means none, or several.
-    func type(_ names: [String], in scope: TypeScope, file: String) -> TypeScope? {
-        switch lookUp(names, in: scope, file: file) {
-        case .type(let found)?: return found
-        case .alias(.named(let target, _), let outer)? where target != names || outer !== scope:
-            return type(target, in: outer, file: file, steps: 1)
-        default: return nil
-        }
-    }
-
-    private func type(_ names: [String], in scope: TypeScope, file: String, steps: Int) -> TypeScope? {
+    func type(_ names: [String], in scope: TypeScope, file: String, steps: Int = 0) -> TypeScope? {
         switch lookUp(names, in: scope, file: file) {
         case .type(let found)?: return found
         case .alias(.named(let target, _), let outer)? where steps < Self.greatestDepth:
