@@ -81,6 +81,18 @@ struct EvidenceTests {
         #expect(code(try versions(text).versions.first) == "swift.unproven")
         let known = KnownHashes(origin: "s", hashes: try hashes("@Model final class A { var a: Int }"))
         #expect(try versions(text, known: [known]).versions.first?.standings == ["A": .equal(to: "s")])
+        for value in [
+            "struct V: OptionSet, Codable { var rawValue: Int }",
+            "struct V: Codable { var a: Int; init(from decoder: Decoder) throws { a = 1 } }",
+            "struct V: Codable { @Clamped var a: Int }", "struct V: Codable { let a: Int = 3 }",
+            "enum V: Codable { case a(Int) }",
+        ] {
+            #expect(
+                code(try versions("\(value)\n@Model final class A { var v: V }").versions.first) == "swift.unproven")
+        }
+        for type in ["Measurement<UnitLength>", "(Int, Int)", "() -> Void", "Missing.Kind", "AnyObject"] {
+            #expect(code(try versions("@Model final class A { var v: \(type) }").versions.first) == "swift.type")
+        }
     }
 
     @Test("A rule that is open leaves the entity unchecked, and is named")
