@@ -3,12 +3,12 @@ import ManagedModel
 import Stagecoach
 import SwiftSources
 
-/// What to do with entities that were derived from sources, and whose hashes nothing at hand confirms.
+/// The handling of entities that were derived from sources and that no hash at hand confirms.
 enum UncheckedEntities: String {
     case refuse, allow
 }
 
-/// What to do with custom stages that no given mapping model stands for.
+/// The handling of custom stages that no given mapping model stands for.
 enum UnmappedStages: String {
     case refuse, structure
 }

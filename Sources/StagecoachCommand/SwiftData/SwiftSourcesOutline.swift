@@ -28,7 +28,7 @@ struct SwiftSourcesOutline: Encodable {
     /// The origin of the hash that confirms an entity, by entity.
     let confirmed: [String: String]
     let unchecked: [String]
-    /// What no known store shows, a sentence each.
+    /// The parts for which no known store shows what SwiftData makes of them, a sentence each.
     let doubts: [String]
     /// The initial values that are expressions, by `Entity.property`.
     let expressions: [String: String]

@@ -186,7 +186,7 @@ struct AttributeReader {
         return .named([first.text])
     }
 
-    /// What a type says about its own coding: SwiftData may keep other elements than its members then.
+    /// Returns the doubts about a type with coding of its own: SwiftData may keep other elements than its members then.
     private func customCoding(_ scope: TypeScope) -> [(text: String, isRefused: Bool)] {
         let methods = scope.parts.reduce(into: Set<String>()) { $0.formUnion($1.methods) }
         if methods.contains("init from") || methods.contains("encode") {

@@ -47,7 +47,7 @@ struct SchemaReader {
         return numbers.count == 3 ? numbers.compactMap { $0 }.joined(separator: ".") : nil
     }
 
-    /// The one version of sources that declare none: the classes of the largest list that makes a schema or a container, if it
+    /// Returns the version of sources that declare none: the classes of the largest list that makes a schema or a container, if it
     /// has all others; else all classes.
     ///
     /// - Parameters:
