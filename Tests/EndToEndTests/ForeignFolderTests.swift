@@ -8,13 +8,12 @@ import Testing
 /// not touched.
 @Suite(
     "Folders of other users",
-    .enabled(if: OtherUsers.areUsable, "only root can run commands as two users, by setpriv"))
+    .enabled(if: OtherUsers.areSeveral, "only root can run commands as two users, by setpriv"))
 struct ForeignFolderTests {
     private static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld")
         .path
 
-    /// Users without a name, who own nothing.
-    private static let (own, other) = (uid_t(1 << 30 + 1), uid_t(1 << 30 + 2))
+    private static let (own, other) = (OtherUsers.ordinary, uid_t(1 << 30 + 2))
 
     /// Who runs the command, and who came before.
     private static let pairs: [(user: uid_t, before: uid_t)] = [(own, other), (other, own), (0, other), (own, 0)]
@@ -47,11 +46,8 @@ struct ForeignFolderTests {
         _ more: [String] = [], in folder: TemporaryFolder, as user: uid_t, _ command: String = "migrate"
     ) throws -> CommandBinary.Outcome {
         try CommandBinary.run(
-            [command, "old.sqlite", "new.sqlite", "--to", Self.models] + more, in: folder.path, through: through(user))
-    }
-
-    private func through(_ user: uid_t) -> [String] {
-        user == 0 ? [] : ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+            [command, "old.sqlite", "new.sqlite", "--to", Self.models] + more, in: folder.path,
+            through: OtherUsers.through(user))
     }
 
     /// Expects a refusal that names owner and mode, and that nothing changed.
@@ -139,7 +135,7 @@ struct ForeignFolderTests {
         -> CommandBinary.Outcome
     {
         try CommandBinary.run(
-            ["batch", "old.sqlite", "--to", Self.models] + arguments, in: folder.path, through: through(user))
+            ["batch", "old.sqlite", "--to", Self.models] + arguments, in: folder.path, through: OtherUsers.through(user))
     }
 
     @Test("A batch makes its stores in no folder or link of another user", arguments: strangers, [true, false])
@@ -211,12 +207,4 @@ struct ForeignFolderTests {
         #expect(outcome.code == 0, "\(outcome.messages)")
         #expect(try CommandBinary.contents(of: folder.path) == before)
     }
-}
-
-private enum OtherUsers {
-    /// True if this process can run the command as somebody else.
-    static let areUsable =
-        geteuid() == 0
-        && (try? CommandBinary.run(["--version"], through: ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"]))?
-            .code == 0
 }

@@ -104,19 +104,19 @@ package final class ExternalFile: HugeValueSource {
             remedy: "Let the destination attribute allow external storage", context: .init(path: path))
     }
 
-    /// Carries the file to a new path: by sharing its blocks if the file system can, else by a hard link if the file's
-    /// permissions are no wider than allowed, else by a copy.
+    /// Carries the file to a new path: by sharing its blocks if the file system can, else by a hard link if the file has
+    /// the permissions that the new one is to have, else by a copy.
     ///
     /// - Parameters:
     ///   - target: the new path, where no file exists.
-    ///   - permissions: the greatest permissions of the new file.
+    ///   - permissions: the greatest permissions of the new file. Its owner may read and write it.
     ///   - checkCancelled: called once a MiB.
     /// - Throws: `store.full`, `external.write` (74); the errors of `checkCancelled`.
     /// - Complexity: O(1); for a copy O(bytes) and 1 MiB of memory.
     package func carry(
         to target: String, permissions: FilePermissions, checkCancelled: () throws -> Void
     ) throws {
-        let mode = status.st_mode & permissions.file
+        let mode = permissions.limiting(status.st_mode)
         let shared = SystemCall.uninterrupted {
             open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         }
@@ -129,7 +129,7 @@ package final class ExternalFile: HugeValueSource {
         guard unlink(target) == 0 else {
             throw MigrationError.writing("Copying external binary data", path: target, otherwise: "external.write")
         }
-        if permissions.cover(status.st_mode),
+        if status.st_mode & 0o777 == mode,
             linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0
         {
             return

@@ -98,10 +98,14 @@ struct DestinationPath {
         guard let status = try Self.status(path), status.st_mode & S_IFMT == S_IFREG else {
             throw error("destination.noFile", .cannotCreate, "The destination is not a regular file")
         }
-        guard access(path, R_OK | W_OK) == 0, access(folder, W_OK | X_OK) == 0 else {
+        guard access(path, R_OK | W_OK) == 0 else {
             guard errno != EIO else { throw systemError("destination.io", "Looking for the destination") }
-            throw error("destination.permission", .permission, "The destination cannot be written")
+            throw error(
+                "destination.permission", .permission, "The destination cannot be written",
+                remedy: status.st_uid == geteuid()
+                    ? "Give its owner the permission: chmod u+w" : "Run the command as the file's owner")
         }
+        try checkFolderPermission()
     }
 
     /// Refuses a path that cannot become a fresh store.
@@ -131,14 +135,18 @@ struct DestinationPath {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw error("destination.folder", .cannotCreate, "The destination's folder is not a folder")
         }
-        guard access(folder, W_OK | X_OK) == 0 else {
-            guard errno != EIO else { throw systemError("destination.io", "Looking for the destination") }
-            let isReadOnly = errno == EROFS
-            throw error(
-                "destination.permission", isReadOnly ? .cannotCreate : .permission,
-                isReadOnly ? "The destination's file system is read-only" : "The destination's folder cannot be written"
-            )
-        }
+        try checkFolderPermission()
+    }
+
+    /// Refuses a folder in which this user can make no files: `destination.permission` (77; 73 on a read-only file system).
+    private func checkFolderPermission() throws(MigrationError) {
+        guard access(folder, W_OK | X_OK) != 0 else { return }
+        guard errno != EIO else { throw systemError("destination.io", "Looking for the destination") }
+        let isReadOnly = errno == EROFS
+        throw error(
+            "destination.permission", isReadOnly ? .cannotCreate : .permission,
+            isReadOnly ? "The destination's file system is read-only" : "The destination's folder cannot be written",
+            remedy: "Name a destination in another folder; the source may stay where it is")
     }
 
     /// Gives a finished file the destination's name, in one step that never replaces a file.

@@ -36,7 +36,7 @@ final class ResultFile {
         // A file that a killed run left may have other permissions.
         unlink(part)
         descriptor = SystemCall.uninterrupted {
-            open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions.work)
+            open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions.file)
         }
         guard descriptor >= 0 else { throw failure(errno) }
         for other in first { try append(contentsOf: other) }

@@ -37,7 +37,7 @@ final class PrivateStore {
                 appendingTo: path, schema: run.inputs.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
             : DestinationStore(
                 creating: path, schema: run.inputs.destinationSchema, cacheBytes: cacheBytes,
-                permissions: FilePermissions(ofSource: run.inputs.source.path).work, vfs: vfs)
+                permissions: FilePermissions(ofSource: run.inputs.source.path).file, vfs: vfs)
         interruptible()
     }
 

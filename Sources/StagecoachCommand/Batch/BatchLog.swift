@@ -28,7 +28,7 @@ final class BatchLog: Sendable {
     init(path: String, permissions: FilePermissions, sisters: @escaping @Sendable () -> [String]) throws(MigrationError)
     {
         // Writable even if the sources are read-only, because the next run appends to it.
-        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, permissions.work)
+        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, permissions.file)
         guard descriptor >= 0 else {
             throw MigrationError(
                 "batch.results", .cannotCreate,
