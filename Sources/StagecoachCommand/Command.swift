@@ -11,8 +11,10 @@ package enum Command {
         do throws(UsageError) {
             if let first = arguments.first, CommandCatalog.all.contains(where: { $0.name == first }) { name = first }
             switch try ArgumentParser(commands: CommandCatalog.all).parse(arguments) {
-            case .help(let command):
-                console.output.write(command.map(HelpText.command) ?? HelpText.overview(CommandCatalog.all))
+            case .help(let command, let isBrief):
+                let help = HelpText(width: console.lineWidth)
+                console.output.write(
+                    command.map(isBrief ? help.brief : help.command) ?? help.overview(CommandCatalog.all))
                 return 0
             case .version:
                 console.output.write(HelpText.version)

@@ -1,3 +1,5 @@
+import Foundation
+import StagecoachCommand
 import Testing
 
 @Suite("Help of the built command")
@@ -11,7 +13,8 @@ struct CommandHelpTests {
                 outcome.output == """
                     Usage: stagecoach COMMAND [OPTION]... [OPERAND]...
 
-                    Migrates Core Data stores from one model version to the next, out of core, within a memory limit.
+                    Migrates Core Data stores from one model version to the next, out of core,
+                    within a memory limit.
 
                     Commands:
                       migrate        Migrate a store to another model version
@@ -32,11 +35,13 @@ struct CommandHelpTests {
                       completions    Write completions for a shell
                       man            Write a manual page
 
-                      -h, --help     Show help, also after a command
+                      -h, --help     Show help. After a command, -h fits on a screen and --help
+                                     tells all
                       -v, --version  Show version and commit (-V, too)
 
-                    Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot create,
-                    74 input or output, 75 interrupted or busy, 77 permission, 78 model, mapping or plan.
+                    Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot
+                    create, 74 input or output, 75 interrupted or busy, 77 permission, 78 model,
+                    mapping or plan.
 
                     """)
         }
@@ -49,8 +54,8 @@ struct CommandHelpTests {
             outcome.output == """
                 Usage: stagecoach infer --from MODEL --to MODEL [OPTION]...
 
-                Writes the mapping model, which people review, change and keep in version control, as JSON to standard
-                output or to a new file.
+                Writes the mapping model, which people review, change and keep in version
+                control, as JSON to standard output or to a new file.
 
                 Options:
                       --from MODEL          The older version.
@@ -67,10 +72,12 @@ struct CommandHelpTests {
                                             each line. Entities with these hashes are confirmed.
                                             May be given several times.
                   -o, --output FILE         Write to a new file instead of standard output.
-                  -h, --help                Show this help.
+                  -h, --help                Show help: -h fits on a screen, --help explains
+                                            every option.
 
                 Example:
-                  stagecoach infer --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json
+                  stagecoach infer --from Library.xcdatamodeld:Library \
+                      --to 'Library.xcdatamodeld:Library 2' -o library.json
                       to a file
 
                 """)
@@ -78,22 +85,25 @@ struct CommandHelpTests {
 
     @Test("help of migrate")
     func migrate() throws {
-        let outcome = try CommandBinary.run(["migrate", "-h"])
+        let outcome = try CommandBinary.run(["migrate", "--help"])
         #expect(outcome.code == 0 && outcome.messages.isEmpty)
         #expect(
             outcome.output == """
                 Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
 
-                Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-                exist yet. A run that fails or is interrupted leaves no destination. With --append it adds to the store at
-                DESTINATION, in one step at the end: until then, and after a failure, that store is unchanged.
+                Reads SOURCE, which is not changed by a byte, and writes a fresh store at
+                DESTINATION, where nothing may exist yet. A run that fails or is interrupted
+                leaves no destination. With --append it adds to the store at DESTINATION, in one
+                step at the end: until then, and after a failure, that store is unchanged.
 
-                The same command resumes a run that was killed, interrupted, or met a full disk. If an input or an option
-                that matters has changed meanwhile, the command says which, and --restart begins anew.
+                The same command resumes a run that was killed, interrupted, or met a full disk.
+                If an input or an option that matters has changed meanwhile, the command says
+                which, and --restart begins anew.
 
-                MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
-                Bundle.momd:Version, a .mom, a store (its cached model), or Swift sources with SwiftData's classes: a folder or
-                files joined by commas (the newest version), or Folder:SchemaV2.
+                MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version),
+                Bundle.xcdatamodeld:Version or Bundle.momd:Version, a .mom, a store (its cached
+                model), or Swift sources with SwiftData's classes: a folder or files joined by
+                commas (the newest version), or Folder:SchemaV2.
 
                 Common:
                       --to MODEL            The model version to migrate to.
@@ -251,21 +261,130 @@ struct CommandHelpTests {
                                             through SQLite where pages cannot be read) or
                                             sqlite, to compare the two. The rows are the same.
 
-                  -h, --help                Show this help.
+                  -h, --help                Show help: -h fits on a screen, --help explains
+                                            every option.
 
                 Examples:
                   stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld
                       to the current version, by inference
-                  stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M
+                  stagecoach migrate old.sqlite new.sqlite \
+                      --to 'Library.xcdatamodeld:Library 2' --mapping library.json \
+                      --memory-limit 64M
                       by a mapping model, within 64 MiB
-                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \
+                      --mapping authors.json --mapping books.json
                       by two mapping models in turn
-                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append
+                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld \
+                      --append
                       add the objects of another store
-                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \
+                      --mapping 1to2.cdm --mapping 2to3.cdm
                       from version to version
 
                 """)
+    }
+
+    @Test("-h fits on a screen")
+    func brief() throws {
+        #expect(
+            try CommandBinary.run(["migrate", "-h"]).output == """
+                Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
+
+                Migrate a store to another model version.
+
+                      --to MODEL            The model version to migrate to
+                      --from MODEL          The model version that wrote the store
+                      --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm
+                      --policies LIBRARY    Shared library with migration policies
+                      --append              Add to the existing store at DESTINATION
+                      --restart             Begin anew if a run to DESTINATION was interrupted
+                      --dry-run             Do everything but publish the destination
+                The result:            --keys, --unmappable, --id-map, --external-threshold,
+                                       --history, --cloudkit, --new-uuid
+                Memory and disk:       --memory-limit, --batch-size, --work-dir, --passes
+                Rejects and losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
+                                       --allow-loss, --strict-validation, --repair
+                Reports and progress:  --report, --metrics, --progress, --progress-file,
+                                       --profile, --json
+                For experts:           --via, --plan, --transformable-bytes, --unknown-hashes,
+                                       --check, --writer, --reader
+
+                Example:
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld
+                'stagecoach migrate --help' explains every option.
+
+                """)
+        for command in CommandCatalog.all {
+            let outcome = try CommandBinary.run([command.name, "-h"])
+            #expect(outcome.code == 0 && outcome.messages.isEmpty)
+            let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            #expect(
+                lines.count <= 24 && lines.allSatisfy { $0.count <= 80 || $0.hasPrefix("  stagecoach ") },
+                "\(outcome.output)")
+            for option in command.options { #expect(outcome.output.contains("--" + option.name)) }
+        }
+    }
+
+    @Test("Help folds at COLUMNS; example command lines can be pasted", arguments: [60, 100])
+    func columns(width: Int) throws {
+        for command in ["migrate", "show", "completions"] {
+            let outcome = try CommandBinary.run([command, "--help"], environment: ["COLUMNS": "\(width)"])
+            let examples = outcome.output.split(separator: "\nExample")
+            #expect(examples[0].split(separator: "\n").allSatisfy { $0.count <= width }, "\(outcome.output)")
+            if width == 60, command == "migrate" {
+                #expect(examples[1].contains("new.sqlite \\\n      --to Library.xcdatamodeld"), "\(examples[1])")
+            }
+        }
+    }
+
+    /// Options of `migrate` that ask for a file or say how to run, with a value; and the commands that take its other options,
+    /// without them.
+    private static let refused: [(command: String, option: [String])] = [
+        ("verify", ["--report", "r.html"]), ("verify", ["--report", "r.json"]), ("verify", ["--id-map", "ids.csv"]),
+        ("plan", ["--report", "r.html"]), ("plan", ["--id-map", "ids.csv"]), ("plan", ["--metrics", "m.prom"]),
+        ("plan", ["--progress-file", "p.jsonl", "--progress", "json"]),
+        ("plan", ["--reject-file", "x.jsonl", "--on-invalid", "reject"]), ("explain", ["--report", "r.html"]),
+        ("explain", ["--id-map", "ids.csv"]), ("explain", ["--metrics", "m.prom"]),
+        ("explain", ["--progress-file", "p.jsonl", "--progress", "json"]),
+        ("explain", ["--reject-file", "x.jsonl", "--on-invalid", "reject"]), ("check", ["--id-map", "ids.csv"]),
+        ("check", ["--reject-file", "x.jsonl", "--on-invalid", "reject"]), ("plan", ["--restart"]),
+        ("explain", ["--dry-run"]),
+    ]
+
+    @Test("An option that a command would not honour is refused, with the commands that take it", arguments: refused)
+    func unhonoured(command: String, option: [String]) throws {
+        let operands = ["verify": ["a", "b"], "plan": ["a", "b"], "explain": ["a", "A/p1"], "check": ["a"]]
+        let outcome = try CommandBinary.run(
+            [command] + (operands[command] ?? []) + ["--to", "M.xcdatamodeld"] + option)
+        #expect(outcome.code == 64 && outcome.output.isEmpty)
+        #expect(
+            outcome.messages.contains("unknown option '\(option[0])'; it is an option of migrate"),
+            "\(outcome.messages)")
+        #expect(!(try CommandBinary.run([command, "--help"]).output.contains(option[0] + " ")))
+    }
+
+    @Test("An option for a file that a command takes makes the file")
+    func honoured() throws {
+        let text = VersionedInputs.text("a")
+        let inputs = try VersionedInputs(
+            VersionedInputs.entity("A", text), VersionedInputs.entity("A", text, VersionedInputs.text("b"))
+        ) { $0.insert("A", 1, ["a": .text("x")]) }
+        #expect(try inputs.run(["migrate", "old.sqlite", "new.sqlite"]).code == 0)
+        for command in ["migrate", "plan", "check", "verify"] {
+            let known = try #require(CommandCatalog.all.first { $0.name == command })
+            for (name, more) in [
+                ("report", []), ("metrics", []), ("id-map", []), ("reject-file", ["--on-invalid", "reject"]),
+                ("progress-file", ["--progress", "json"]), ("save", []),
+            ] where known.options.contains(where: { $0.name == name }) && (command, name) != ("verify", "reject-file") {
+                let file = "\(command)-\(name)" + (["report", "save"].contains(name) ? ".json" : ".csv")
+                let paths =
+                    command == "check"
+                    ? ["old.sqlite"] : ["old.sqlite", command == "verify" ? "new.sqlite" : file + ".new"]
+                let outcome = try inputs.run([command] + paths, ["--" + name, file] + more)
+                #expect(outcome.code == 0, "\(outcome.messages)")
+                #expect(FileManager.default.fileExists(atPath: inputs.folder.file(file)), "\(command) --\(name)")
+            }
+        }
     }
 
     @Test("every command has help, and the version is said")

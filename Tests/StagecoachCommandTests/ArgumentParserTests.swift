@@ -51,7 +51,7 @@ struct ArgumentParserTests {
     @Test("gives help and version if they are asked for, and not after two dashes")
     func help() throws {
         for line in [["--help"], ["-h"]] {
-            guard case .help(nil) = try Self.parser.parse(line) else {
+            guard case .help(nil, _) = try Self.parser.parse(line) else {
                 Issue.record("\(line)")
                 continue
             }
@@ -63,11 +63,11 @@ struct ArgumentParserTests {
             }
         }
         for line in [["copy", "-h"], ["copy", "a", "--help", "--nonsense"]] {
-            guard case .help(let command?) = try Self.parser.parse(line) else {
+            guard case .help(let command?, let isBrief) = try Self.parser.parse(line) else {
                 Issue.record("\(line)")
                 continue
             }
-            #expect(command.name == "copy")
+            #expect(command.name == "copy" && isBrief == line.contains("-h"))
         }
         #expect(try arguments(["copy", "--", "-h", "b"])?.operands == ["-h", "b"])
     }

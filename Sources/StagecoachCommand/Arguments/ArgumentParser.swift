@@ -3,8 +3,8 @@ import SpillStorage
 
 /// The meaning of a command line.
 package enum ParsedCommandLine: Sendable {
-    /// Help on one command, or on all commands if nil.
-    case help(CommandSpecification?)
+    /// Help on one command, or on all commands if nil. Brief help fits on a screen.
+    case help(CommandSpecification?, isBrief: Bool = false)
     case version
     case command(CommandSpecification, ParsedArguments)
 }
@@ -91,7 +91,7 @@ package struct ArgumentParser: Sendable {
                 parsed.operands.append(argument)
                 continue
             }
-            if argument == "-h" || argument == "--help" { return .help(command) }
+            if argument == "-h" || argument == "--help" { return .help(command, isBrief: argument == "-h") }
             if argument == "--version" { return .version }
             let (option, joined) = try find(argument, in: command)
             guard seen.insert(option.name).inserted || option.isRepeatable else {

@@ -9,6 +9,7 @@ extension CommandCatalog {
     /// $ ARGUMENTS               an example, with its effect on the next line
     /// & NAME                    a group of options that several commands take
     /// @ NAME OPTION...          the options of a group, or the ones that are named
+    /// @ NAME but OPTION...      the options of a group without the ones that are named
     /// % HEADING                the heading of the options below it, up to the next command or group: common (also without one),
     ///                           result, memory, rejects, reports or expert
     static let text = #"""
@@ -139,12 +140,12 @@ extension CommandCatalog {
 
         = plan Show the passes, tables and keys of a migration
         < SOURCE DESTINATION
-        Takes the arguments of migrate and prints which path each entity mapping takes and why, how the links of each
+        Takes the arguments of migrate that bear on it and prints which path each entity mapping takes and why, how the links of each
         relationship are found, the passes, their tables, the keys of each, and the disk space that is needed. Nothing
         is written, neither beside SOURCE nor beside DESTINATION.
 
         A saved plan may be reviewed, and its passes and the keys of its tables changed; migrate --plan runs it.
-        @ migration
+        @ migration but restart dry-run new-uuid id-map external-threshold batch-size reject-file max-rejects report metrics progress progress-file check
         % reports
         --format FORMAT=text|json|dot
           text, json, or dot: a graph for Graphviz.
@@ -161,7 +162,7 @@ extension CommandCatalog {
 
         = check Count what breaks the new model's rules, without migrating
         < SOURCE [DESTINATION]
-        Takes the arguments of migrate, does all of its work on temporary files, policies included, and counts the
+        Takes the arguments of migrate that bear on it, does all of its work on temporary files, policies included, and counts the
         objects that break a rule of the destination model: by entity, property and rule, with the first ids.
         DESTINATION may be left out. It is read with --append only, and never changed. Work files go to the folder for
         temporary files or to --work-dir and are removed.
@@ -170,7 +171,7 @@ extension CommandCatalog {
 
         The exit code is 0 if a migration with the same arguments would fail neither because of its objects nor because
         of the data that it leaves behind (--on-loss), else 65.
-        @ migration
+        @ migration but restart dry-run new-uuid id-map external-threshold reject-file check
         % reports
         --json
           Print one JSON object.
@@ -179,7 +180,7 @@ extension CommandCatalog {
 
         = explain Explain what a migration makes of one object
         < SOURCE OBJECT
-        Takes the arguments of migrate, and prints for each entity mapping that reads the entity of OBJECT, which is
+        Takes the arguments of migrate that bear on it, and prints for each entity mapping that reads the entity of OBJECT, which is
         Entity/pKEY or the URI of an object id: the answer of the source filter, each property's expression with the
         values of its parts and the value in the destination's type, what lookups find or why they find nothing, the
         rules of the destination that it breaks, and the destination object. Or why the object is filtered, rejected,
@@ -187,11 +188,10 @@ extension CommandCatalog {
 
         The object and those that its expressions name are found by their keys. What depends on all other objects is
         not worked out, and named: numbered keys, links that others decide, uniqueness. Policies are named, not called.
-        If the way takes several migrations, the first is explained. Nothing is written. Options that change nothing
-        for one object are accepted and have no effect.
+        If the way takes several migrations, the first is explained. Nothing is written.
 
         The exit code is 0 whatever becomes of the object, and 66 if there is none.
-        @ migration
+        @ migration but restart dry-run new-uuid id-map external-threshold batch-size work-dir passes reject-file max-rejects report metrics progress progress-file check
         --json
           Print one JSON object.
         $ old.sqlite Book/p777 --to Library.xcdatamodeld
@@ -201,19 +201,18 @@ extension CommandCatalog {
 
         = verify Compare a destination with what its migration makes
         < SOURCE DESTINATION
-        Takes the arguments with which migrate made DESTINATION, reads both stores by code of its own, and compares: objects by
+        Takes the arguments with which migrate made DESTINATION, less those for files of the run and for starting it, reads both stores by code of its own, and compares: objects by
         entity mapping, every attribute that is copied or computed, every relationship on both sides, ordering keys,
         references, uniqueness, keys, metadata, schema, external data and the file's pages. Neither store is changed.
 
         Objects that a policy makes cannot be computed again: they are checked against the model's rules, and listed.
         With --run-policies and the library that migrate was given, the policies run again into a private store, and
         their objects are compared row by row. With --reject-file the objects that the file lists are left out;
-        without it, missing objects count as rejected if any were. Options that change nothing in the destination are
-        accepted and have no effect.
+        without it, missing objects count as rejected if any were.
 
         The last line says how many objects were recomputed, which were compared otherwise, and why. The exit code is
         0 if nothing that was compared differs, else 65, and each difference names entity, object and property.
-        @ migration
+        @ migration but restart dry-run id-map max-rejects report check
         @ writing
         --run-policies
           Run the policies of --policies again, into a private store, and compare their objects with the destination. The comparison is only as good as they are.

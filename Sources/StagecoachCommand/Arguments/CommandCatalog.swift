@@ -32,7 +32,8 @@ struct CommandTable {
             case "-": add([OptionSpecification(words[...], heading, help: following())])
             case "@":
                 let names = words.dropFirst(2)
-                add((groups[words[1]] ?? []).filter { names.isEmpty || names.contains($0.name) })
+                let isAllBut = names.first == "but"
+                add((groups[words[1]] ?? []).filter { names.isEmpty || names.contains($0.name) != isAllBut })
             case "$":
                 let example = (arguments: String(line.dropFirst(2)), effect: following())
                 edit { $0.examples.append(example) }

@@ -78,7 +78,7 @@ package struct CommandSpecification: Sendable {
     var optionalOperands = 0
     /// True if the last operand may be repeated.
     var repeatsLastOperand = false
-    var options: [OptionSpecification] = []
+    package var options: [OptionSpecification] = []
     /// Command lines, without the program's and the command's names, and their effects.
     var examples: [(arguments: String, effect: String)] = []
 

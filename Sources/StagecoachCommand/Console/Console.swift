@@ -28,7 +28,7 @@ package struct Console: Sendable {
         self.workerMemory = workerMemory
     }
 
-    /// The greatest width of a progress line in columns: `COLUMNS`, else the terminal's width, else 80.
+    /// The greatest width of a line of progress or help in columns: `COLUMNS`, else the terminal's width, else 80.
     var lineWidth: Int {
         if let text = environment["COLUMNS"], let number = Int(text), number > 0 { return number }
         return columns() ?? 80

@@ -28,7 +28,7 @@ enum ManualPage {
         page.text(
             "Each command has a page of its own: stagecoach man COMMAND. With --help a command prints its options.")
         page.section("OPTIONS")
-        page.item("-h, --help", "Show help, also after a command.")
+        page.item("-h, --help", "Show help, also after a command: -h fits on a screen, --help explains every option.")
         page.item("-v, -V, --version", "Show the version, and the commit that the program was built from.")
         closing(&page)
         return page.output
@@ -53,7 +53,7 @@ enum ManualPage {
             if headed.count > 1 { page.subsection(title) }
             for option in options { page.item(option.usage, option.help) }
         }
-        page.item("-h, --help", "Show this help.")
+        page.item("-h, --help", "Show help: -h fits on a screen, --help explains every option.")
         page.section(command.examples.count == 1 ? "EXAMPLE" : "EXAMPLES")
         for example in command.exampleLines { page.item(example.line, example.effect) }
         closing(&page)
@@ -78,7 +78,7 @@ enum ManualPage {
         )
         page.section("ENVIRONMENT")
         page.item("TERM", "With dumb, progress is not redrawn.")
-        page.item("COLUMNS", "The columns that a progress line may take; left out, what the terminal says.")
+        page.item("COLUMNS", "The columns that a line of progress or help may take; left out, what the terminal says.")
         page.item("NO_COLOR", "Nothing is ever coloured, with it or without.")
     }
 }
