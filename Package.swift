@@ -79,7 +79,8 @@ let package = Package(
             ],
             resources: [
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
-                .embedInCode("Demo/library.json"), .embedInCode("Reporting/report.css"),
+                .embedInCode("Demo/library.json"), .embedInCode("Demo/books.json"),
+                .embedInCode("Reporting/report.css"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),

@@ -19,11 +19,16 @@ package enum EditDistance {
         return last[b.count]
     }
 
-    /// Returns the word that was probably intended; nil if no word is near. Near, too, is the only word that begins with the given
+    /// Returns the word that was probably intended; nil if no word is near. The nearest is the only one with the same letters and
+    /// digits, whatever their case and the blanks and signs between them: `Shop 2` for `shop2`. Near, too, is the only word that begins with the given
     /// one, of at least three letters, or that has it within, of at least four: `filter` for `sourceFilter`.
     package static func nearest(to word: String, among words: [String]) -> String? {
         // A hostile argument may be a megabyte long, and no command word is near such a text.
         guard word.count <= 40 else { return nil }
+        func plain(_ word: String) -> String { word.lowercased().filter { $0.isLetter || $0.isNumber } }
+        let wanted = plain(word)
+        let same = wanted.isEmpty ? [] : words.filter { plain($0) == wanted }
+        if same.count == 1 { return same[0] }
         let ranked = words.map { (distance: between(word, $0), word: $0) }
             .sorted { ($0.distance, $0.word) < ($1.distance, $1.word) }
         if let best = ranked.first, best.distance <= max(1, word.count / 3) { return best.word }

@@ -211,8 +211,15 @@ extension MigrationError: CustomStringConvertible {
             }
             text += ": "
         }
-        text += message
+        var message = message
         var details: [String] = []
+        // The source object goes with the other details, unless it has the name of the object itself.
+        let source = context.sourceObjectID.map { " (source object \($0))" }
+        if let source, let id = context.sourceObjectID, context.objectID != nil, message.hasSuffix(source) {
+            message.removeLast(source.count)
+            if id != context.objectID { details.append("source object \(id)") }
+        }
+        text += message
         if let mapping = context.entityMapping { details.append("entity mapping \(mapping)") }
         if let entity = context.entity { details.append("entity \(entity)") }
         if let object = context.objectID { details.append("object \(object)") }

@@ -58,8 +58,8 @@ package enum Command {
         do {
             try work()
             return 0
-        } catch let unfinished as BatchUnfinished {
-            return unfinished.exitCode
+        } catch let told as ToldFailure {
+            return told.exitCode
         } catch {
             console.messages.write(ErrorWording.text(error))
             return ErrorWording.exitCode(error)

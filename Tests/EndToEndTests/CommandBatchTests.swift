@@ -1,3 +1,4 @@
+import CSQLite
 import CoreDataStore
 import Foundation
 import FoundationXML
@@ -101,7 +102,7 @@ struct CommandBatchTests {
         let results = try String(contentsOfFile: folder.file("stores.csv.results.jsonl"), encoding: .utf8)
         #expect(wanted.allSatisfy { results.contains($0.replacing("/", with: "\\/")) || results.contains($0) })
         let again = try CommandBinary.run(["batch", "stores.csv", "--to", Self.models], in: folder.path)
-        #expect(again.output.contains("\nResults: \(real)/stores.csv.results.jsonl\n"), "\(again.output)")
+        #expect(again.output.contains("\nResults: stores.csv.results.jsonl\n"), "\(again.output)")
     }
 
     @Test("The folders of a line's report, reject file and map of ids are made, if the store fails too")
@@ -149,6 +150,119 @@ struct CommandBatchTests {
         }
         #expect(outputs.count == 3 && outputs[0].contains("in/2.sqlite\t") && outputs[2] == "0\n")
         #expect(outputs[1].split(separator: "\n").count == 2)
+        // The step that verifies each pair: it tells which differs.
+        let verify = try #require(article.blocks.last { $0.text.hasPrefix("jq ") }).text.replacing("\\\n", with: " ")
+            .replacing("fleet.jsonl.results.jsonl", with: manifest + ".results.jsonl")
+            .replacing("Library.xcdatamodeld", with: Self.models)
+        #expect(verify.contains("stagecoach verify"))
+        let path = CommandBinary.products + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        func verified() throws -> CommandBinary.Outcome {
+            try CommandBinary.run(
+                ["-c", verify], environment: ["PATH": path], through: ["/bin/bash"], command: nil)
+        }
+        let equal = try verified()
+        #expect(equal.code == 0, "\(equal.messages)")
+        try Connection(path: folder.file("out/3.sqlite"), flags: SQLITE_OPEN_READWRITE).execute(
+            "UPDATE ZCUSTOMER SET ZNAME = 'x' WHERE Z_PK = 2")
+        let different = try verified()
+        #expect(different.code == 123 && different.messages.contains("out/3.sqlite"), "\(different.messages)")
+    }
+
+    @Test("After any order of runs the last line of a store says how it stands")
+    func truth() throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        let results = manifest + ".results.jsonl"
+        func lines() throws -> [[String: Any]] {
+            try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+        }
+        #expect(try batch([manifest]).code == 0)
+        #expect(try batch([manifest, "--keys", "sequential"]).code == 65)
+        let failed = try CommandBinary.run(["merge-reports", results])
+        #expect(failed.code == 65, "\(failed.output)")
+        let again = try batch([manifest])
+        #expect(again.code == 0 && again.output.ranges(of: "  done before").count == 2, "\(again.output)")
+        let told = try lines().suffix(2)
+        #expect(told.allSatisfy { $0["status"] as? String == "done" && $0["isDoneBefore"] as? Bool == true })
+        #expect(told.compactMap { $0["objects"] as? Int }.sorted() == [1, 2])
+        let merged = try CommandBinary.run(["merge-reports", results])
+        #expect(merged.code == 0 && merged.output.contains("done                     2"), "\(merged.output)")
+        // Once it says so, nothing is added.
+        let count = try lines().count
+        #expect(try batch([manifest]).code == 0)
+        #expect(try lines().count == count)
+    }
+
+    @Test(
+        "What no store can use ends the batch with its code before a line is written",
+        arguments: [
+            (["--mapping", "missing.json"], 66, "missing.json"), (["--mapping", "broken.json"], 78, "broken.json"),
+            (["--from", "No.xcdatamodeld"], 66, "No.xcdatamodeld"), (["--via", "Nowhere"], 66, "Nowhere"),
+            (["--policies", "libNone.so"], 66, "libNone.so"),
+        ] as [([String], Int32, String)])
+    func wrongOptions(options: [String], code: Int32, name: String) throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        try Data("{".utf8).write(to: URL(fileURLWithPath: folder.file("broken.json")))
+        let outcome = try CommandBinary.run(
+            ["batch", manifest, "--to", Self.models] + options, in: folder.path)
+        #expect(outcome.code == code && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.messages.ranges(of: name).count == 1, "\(outcome.messages)")
+        #expect(!FileManager.default.fileExists(atPath: manifest + ".results.jsonl"))
+    }
+
+    @Test("A wrong --to fails once, for all stores")
+    func wrongModel() throws {
+        let folder = try stores(2)
+        let outcome = try CommandBinary.run(
+            ["batch", "in/*.sqlite", "--into", "new", "--to", "None.xcdatamodeld"], in: folder.path)
+        #expect(outcome.code == 66 && outcome.output.isEmpty, "\(outcome)")
+        #expect(outcome.messages.contains("None.xcdatamodeld"))
+    }
+
+    @Test("A file that is no results file is refused, and not added to")
+    func foreignResults() throws {
+        let folder = try stores(1)
+        let manifest = try manifest(1, in: folder)
+        let before = FileManager.default.contents(atPath: manifest)
+        let merged = try CommandBinary.run(["merge-reports", manifest])
+        #expect(merged.code == 65 && merged.messages.contains("no results file"), "\(merged.messages)")
+        let added = try batch([manifest, "--results", manifest])
+        #expect(added.code == 65 && added.messages.contains("no results file"), "\(added.messages)")
+        #expect(FileManager.default.contents(atPath: manifest) == before)
+        // A first line that a kill cut off, and an empty file, are of a batch.
+        for text in ["", "{\"configuration\":\"12"] {
+            let results = folder.file("r.jsonl")
+            try Data(text.utf8).write(to: URL(fileURLWithPath: results))
+            #expect(try CommandBinary.run(["merge-reports", results]).code == 0)
+            try? FileManager.default.removeItem(atPath: folder.file("out/1.sqlite"))
+            let outcome = try batch([manifest, "--results", results])
+            #expect(outcome.code == 0, "\(outcome)")
+        }
+    }
+
+    @Test("A folder that a pattern finds is named; paths in the current folder are printed from there")
+    func folders() throws {
+        let folder = try stores(2)
+        try FileManager.default.createDirectory(atPath: folder.file("in/3.sqlite"), withIntermediateDirectories: false)
+        func run(_ stores: String) throws -> CommandBinary.Outcome {
+            try CommandBinary.run(
+                ["batch", stores, "--into", "new", "--to", Self.models, "--report", "page.html"], in: folder.path)
+        }
+        let outcome = try run("in/*.sqlite")
+        #expect(outcome.code == 0)
+        #expect(outcome.messages == "stagecoach: in/3.sqlite: A folder is no store: left out\n", "\(outcome.messages)")
+        #expect(outcome.output.contains("\ndone       in/2.sqlite → new/2.sqlite  "), "\(outcome.output)")
+        #expect(outcome.output.contains("\nResults: new/batch.results.jsonl\n"))
+        let page = try String(contentsOfFile: folder.file("page.html"), encoding: .utf8)
+        #expect(page.contains(">in/2.sqlite<") && page.contains(" data-name=\"destination\">new/2.sqlite<"))
+        #expect(!page.contains("references nil") && !page.contains("rejected<"), "columns of zeros")
+        let named = try run("in")
+        #expect(named.code == 66 && named.messages.contains("'in/*.sqlite'"), "\(named.messages)")
+        let only = try run("i*")
+        #expect(only.code == 66 && only.messages.contains("the folder in"), "\(only.messages)")
     }
 
     private static let jq = ["/usr/bin/jq", "/usr/local/bin/jq"].first {

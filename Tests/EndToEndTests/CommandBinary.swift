@@ -44,7 +44,7 @@ enum CommandBinary {
         let code: Int32
         let messages: String
     }
-    static func librarySource() throws -> String { try library.get().file("library/library.sqlite") }
+    static func librarySource() throws -> String { try library.get().file("library/Library.sqlite") }
 
     /// A process that was started and not waited for.
     static func start(

@@ -1,3 +1,4 @@
+import CSQLite
 import CoreDataStore
 import Foundation
 import TestSupport
@@ -41,7 +42,7 @@ struct CommandLookTests {
         let source = try CommandBinary.librarySource()
         let first = try Self.run("show", source, "Tag", "--limit", "2", "--json")
         #expect(first.code == 0 && first.output.split(separator: "\n").count == 2)
-        #expect(first.messages.contains("There are more than"))
+        #expect(first.messages.contains("more objects of Tag than the 2 shown"))
         let chosen = try Self.run(
             "show", source, "Book", "--where", "author.name BEGINSWITH 'Clara' AND chapters.@count > 0", "--members",
             "1")
@@ -50,6 +51,96 @@ struct CommandLookTests {
         #expect(chosen.output.contains(", …"))
         let none = try Self.run("show", source, "Book", "--where", "title == 'none'")
         #expect(none.code == 0 && none.output.isEmpty && none.messages.contains("no object of Book that satisfies"))
+    }
+
+    /// A store of one object with a value of each of some types.
+    private static func typed() throws -> VersionedInputs {
+        let attributes = [
+            ("token", "UUID"), ("n", "Integer 16"), ("day", "Date"), ("home", "URI"), ("title", "String"),
+        ].map { "<attribute name=\"\($0.0)\" optional=\"YES\" attributeType=\"\($0.1)\"/>" }.joined()
+        let entity = VersionedInputs.entity("U", attributes)
+        return try VersionedInputs(entity, VersionedInputs.entity("U", attributes, VersionedInputs.text("more"))) {
+            $0.insert(
+                "U", 1,
+                [
+                    "token": .blob([UInt8](repeating: 0, count: 15) + [3]), "n": .integer(3), "day": .real(0),
+                    "home": .text("https://example.com"), "title": .text("3"),
+                ])
+        }
+    }
+
+    @Test(
+        "--where refuses what a source filter refuses, in the same words; the remedy finds the object",
+        arguments: [
+            (
+                "token == '00000000-0000-0000-0000-000000000003'",
+                "token == CAST('00000000-0000-0000-0000-000000000003', 'NSUUID')"
+            ),
+            ("n == '3'", "n == 3"), ("title == 3", "title == CAST(3, 'NSString')"),
+            ("day == '2001-01-01'", "day == CAST(0, 'NSDate')"),
+            ("day == 0", "day == CAST(0, 'NSDate')"),
+            ("home == 'https://example.com'", "home == CAST('https://example.com', 'NSURL')"),
+            ("nn == 3", "n == 3"), ("title > token", "title > 'a' OR n > 2"), ("self.n == 'x'", "self.n == 3"),
+        ])
+    func types(wrong: String, right: String) throws {
+        let inputs = try Self.typed()
+        let shown = try CommandBinary.run(
+            ["show", "old.sqlite", "U", "--model", "M.xcdatamodeld", "--where", wrong], in: inputs.folder.path)
+        try inputs.file(
+            "m.json",
+            VersionedInputs.mapping(
+                "{\"name\": \"U\", \"sourceEntity\": \"U\", \"destinationEntity\": \"U\", \"sourceFilter\": \"\(wrong)\"}"
+            ))
+        let filtered = try inputs.run(["plan", "old.sqlite", "new.sqlite"], ["--mapping", "m.json"])
+        #expect(shown.code == 78 && filtered.code == 78, "\(shown) \(filtered)")
+        // The filter's sentence begins with the file and the entity mapping.
+        let sentence = shown.messages.split(separator: "\n")[0].dropFirst("stagecoach: ".count)
+        let words = sentence.prefix { $0 != "(" && $0 != "," }
+        #expect(filtered.messages.contains(words), "\(shown.messages)\(filtered.messages)")
+        if wrong.contains("== ") { #expect(shown.messages.split(separator: "\n").count == 2, "\(shown.messages)") }
+        let found = try CommandBinary.run(
+            ["show", "old.sqlite", "U", "--model", "M.xcdatamodeld", "--where", right], in: inputs.folder.path)
+        #expect(found.code == 0 && found.output.hasPrefix("U/p1\n"), "\(found)")
+    }
+
+    @Test("Of several objects each is answered, and the exit code tells that one is missing")
+    func several() throws {
+        let inputs = try Self.typed()
+        let outcome = try CommandBinary.run(
+            ["show", "old.sqlite", "U/p7", "U/p1", "V", "U", "--model", "M.xcdatamodeld"], in: inputs.folder.path)
+        #expect(outcome.code == 66)
+        #expect(outcome.output.ranges(of: "U/p1\n").count == 2, "\(outcome.output)")
+        #expect(outcome.messages.contains("no object U/p7") && outcome.messages.contains("no entity V"))
+        #expect(outcome.messages.split(separator: "\n").count == 3, "\(outcome.messages)")
+    }
+
+    @Test("--limit all shows every object")
+    func all() throws {
+        let source = try CommandBinary.librarySource()
+        let some = try Self.run("show", source, "Tag")
+        #expect(some.messages.contains("--limit all shows them"), "\(some.messages)")
+        let every = try Self.run("show", source, "Tag", "--limit", "all", "--json")
+        let count = try Connection(path: source, flags: SQLITE_OPEN_READONLY).integer("SELECT count(*) FROM ZTAG") ?? 0
+        #expect(every.code == 0 && every.messages.isEmpty)
+        #expect(every.output.split(separator: "\n").count == Int(count))
+        let wrong = try Self.run("show", source, "Tag", "--limit", "none")
+        #expect(wrong.code == 64 && wrong.messages.contains("at least 1, or all"), "\(wrong.messages)")
+    }
+
+    @Test("A store that is written by way of a -wal, without one, may lack rows: show says so")
+    func withoutLog() throws {
+        let inputs = try Self.typed()
+        let arguments = ["show", "old.sqlite", "U/p1", "--model", "M.xcdatamodeld"]
+        #expect(try CommandBinary.run(arguments, in: inputs.folder.path).messages.isEmpty)
+        let path = inputs.folder.file("old.sqlite")
+        try Connection(path: path, flags: SQLITE_OPEN_READWRITE).execute("PRAGMA journal_mode = WAL")
+        #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        let alone = try CommandBinary.run(arguments, in: inputs.folder.path)
+        #expect(
+            alone.code == 0 && alone.messages.contains("old.sqlite-wal, and that file is not beside it"),
+            "\(alone.messages)")
+        try Data().write(to: URL(fileURLWithPath: path + "-wal"))
+        #expect(try CommandBinary.run(arguments, in: inputs.folder.path).messages.isEmpty)
     }
 
     @Test("Wrong names end in a sentence and the documented code")

@@ -372,7 +372,7 @@ struct CommandResumeTests {
         #expect(killed.code == -SIGKILL)
         let other = try CommandBinary.run(arguments + ["--keys", "sequential"], in: folder.path)
         #expect(other.code == 78)
-        #expect(other.messages.contains("--keys is sequential, it was not given"), "\(other.messages)")
+        #expect(other.messages.contains("--keys was not given, and is sequential now"), "\(other.messages)")
         let connection = try Connection(path: source, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("UPDATE ZCUSTOMER SET ZNAME = 'Else' WHERE Z_PK = 1")
         try connection.close()

@@ -31,10 +31,14 @@ struct CommandRunTests {
         let folder = try CommandBinary.library.get()
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: folder.file("library")).sorted()
-                == ["Library.xcdatamodeld", "library-2.sqlite", "library.json", "library.sqlite"])
+                == [
+                    "Library-2.sqlite", "Library.sqlite", "Library.xcdatamodeld", "books.json", "customers",
+                    "library.json",
+                    "stores.jsonl",
+                ])
         let outcome = try CommandBinary.run(["demo", "--keep", folder.file("library")])
         #expect(outcome.code == 73)
-        #expect(FileManager.default.fileExists(atPath: folder.file("library/library.sqlite")))
+        #expect(FileManager.default.fileExists(atPath: folder.file("library/Library.sqlite")))
     }
 
     @Test("a migration of the library is whole, and only the destination is new")

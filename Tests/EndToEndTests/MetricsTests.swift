@@ -6,8 +6,9 @@ import Testing
 /// `--metrics` of the built command.
 @Suite("Metrics of the built command")
 struct MetricsTests {
-    /// Reads a file of metrics: the values by name and labels. Its form is checked line by line.
-    private func metrics(_ path: String) throws -> [String: Double] {
+    /// Reads a file of metrics: the values by name and labels, without the labels that say whose they are. Its form is checked
+    /// line by line.
+    private func metrics(_ path: String, of labels: String) throws -> [String: Double] {
         let text = try String(contentsOfFile: path, encoding: .utf8)
         #expect(text.hasPrefix("# TYPE stagecoach_running gauge\n") && text.hasSuffix("\n# EOF\n"))
         var values: [String: Double] = [:]
@@ -23,10 +24,69 @@ struct MetricsTests {
                     line.wholeMatch(of: /([a-z_]+)(\{([a-z_]+="[^"]*",?)+\})? ([0-9.e+-]+)/), "\(line)")
                 #expect(sample.1 == family.name + (family.type == "counter" ? "_total" : ""))
                 let value: Double = try #require(Double(sample.4))
-                values[String(sample.1) + (sample.2 ?? "")] = value
+                let found = try #require(sample.2)
+                #expect(found.hasPrefix("{" + labels), "\(line)")
+                let own = found.dropFirst(labels.count + 1).drop { $0 == "," }
+                values[String(sample.1) + (own == "}" ? "" : "{" + own)] = value
             }
         }
         return values
+    }
+
+    private func real(_ path: String) throws -> String {
+        let resolved = try #require(realpath(path, nil))
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Debian's exporter, or the one that STAGECOACH_NODE_EXPORTER names.
+    private static let exporter = [
+        ProcessInfo.processInfo.environment["STAGECOACH_NODE_EXPORTER"], "/usr/bin/prometheus-node-exporter",
+    ].compactMap(\.self).first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// Two runs and a batch in one folder, read by Debian's exporter as another user than the runs' may.
+    @Test(
+        "The node exporter reads several runs' files in one folder", .enabled(if: exporter != nil, "no node exporter"))
+    func scrape() throws {
+        let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld").path
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(try ModelLocator.load(models + ":Orders").model) { store in
+            store.insert("Customer", 1, ["age": .integer(30), "name": .text("A"), "email": .text("a@example.org")])
+        }.write(path: folder.file("old.sqlite"))
+        try #require(chmod(folder.file("old.sqlite"), 0o600) == 0)
+        try FileManager.default.createDirectory(atPath: folder.file("figures"), withIntermediateDirectories: false)
+        for (index, arguments) in [
+            ["migrate", "old.sqlite", "new.sqlite"], ["migrate", "old.sqlite", "other.sqlite"],
+            ["verify", "old.sqlite", "new.sqlite"], ["check", "old.sqlite"], ["batch", "old.sqlite", "--into", "out"],
+        ].enumerated() {
+            let file = folder.file("figures/\(index).prom")
+            let outcome = try CommandBinary.run(
+                arguments + ["--to", models, "--metrics", file], in: folder.path,
+                through: ["/bin/sh", "-c", "umask 022; exec \"$0\" \"$@\""])
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            var status = stat()
+            #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o644)
+        }
+        let port = 20_000 + Int(getpid() % 20_000)
+        let (process, output, messages) = try CommandBinary.start(
+            [
+                "--collector.disable-defaults", "--collector.textfile", "--web.listen-address=127.0.0.1:\(port)",
+                "--collector.textfile.directory=\(folder.file("figures"))",
+            ], through: [try #require(Self.exporter)], command: nil)
+        var page = ""
+        for _ in 0..<100 where process.isRunning && page.isEmpty {
+            let address = try #require(URL(string: "http://127.0.0.1:\(port)/metrics"))
+            page = (try? String(contentsOf: address, encoding: .utf8)) ?? ""
+            if page.isEmpty { usleep(100_000) }
+        }
+        process.terminate()
+        let outcome = CommandBinary.finish(process, output, messages)
+        #expect(page.contains("\nnode_textfile_scrape_error 0\n"), "\(page)\(outcome.messages)")
+        #expect(!outcome.messages.contains("level=error"), "\(outcome.messages)")
+        for name in ["new.sqlite", "other.sqlite"] {
+            #expect(page.contains(try Regex("stagecoach_running\\{.*\(name)\"\\} 0\n")), "\(page)")
+            #expect(page.contains(try Regex("stagecoach_rows_total\\{.*\(name)\"\\} 1\n")), "\(page)")
+        }
     }
 
     @Test("A run's metrics stand there while it runs, and at its end with what came of it")
@@ -41,12 +101,13 @@ struct MetricsTests {
         let (process, output, messages) = try CommandBinary.start(arguments, in: folder.path)
         while process.isRunning, !FileManager.default.fileExists(atPath: path) { usleep(500) }
         kill(process.processIdentifier, SIGSTOP)
-        let begun = try metrics(path)
+        let labels = "command=\"migrate\",store=\"\(try real(folder.path))/new.sqlite\""
+        let begun = try metrics(path, of: labels)
         kill(process.processIdentifier, SIGCONT)
         let outcome = CommandBinary.finish(process, output, messages)
         #expect(outcome.code == 0, "\(outcome.messages)")
         #expect(begun["stagecoach_running"] == 1 && begun["stagecoach_exit_code"] == nil)
-        let ended = try metrics(path)
+        let ended = try metrics(path, of: labels)
         #expect(ended["stagecoach_running"] == 0 && ended["stagecoach_exit_code"] == 0)
         let report = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
         #expect(ended["stagecoach_rows_total"] == ended["stagecoach_rows_expected"])
@@ -66,7 +127,7 @@ struct MetricsTests {
         // The next run replaces them: this one fails.
         let again = try CommandBinary.run(arguments, in: folder.path)
         #expect(again.code == 73)
-        #expect(try metrics(path)["stagecoach_exit_code"] == 73)
+        #expect(try metrics(path, of: labels)["stagecoach_exit_code"] == 73)
     }
 
     @Test("Another file is not replaced, nor is one that the run reads or makes")
@@ -96,12 +157,15 @@ struct MetricsTests {
             let outcome = try CommandBinary.run(
                 command + ["--to", models, "--mapping", "map.json", "--metrics", "m.prom"], in: folder.path)
             #expect(outcome.code == 0, "\(outcome.messages)")
-            #expect(try metrics(folder.file("m.prom"))["stagecoach_left_out{kind=\"values\"}"] == 1)
+            let name = command[0] == "check" ? "old.sqlite" : "new.sqlite"
+            let labels = "command=\"\(command[0])\",store=\"\(try real(folder.path))/\(name)\""
+            #expect(try metrics(folder.file("m.prom"), of: labels)["stagecoach_left_out{kind=\"values\"}"] == 1)
         }
         let verified = try CommandBinary.run(
             ["verify", "old.sqlite", "new.sqlite", "--to", models, "--metrics", "m.prom"], in: folder.path)
         #expect(verified.code == 65)
-        #expect(try metrics(folder.file("m.prom"))["stagecoach_exit_code"] == 65)
+        let labels = "command=\"verify\",store=\"\(try real(folder.path))/new.sqlite\""
+        #expect(try metrics(folder.file("m.prom"), of: labels)["stagecoach_exit_code"] == 65)
     }
 
     @Test("Rejected objects and references that became nil are counted, and rows done are those expected")
@@ -124,7 +188,7 @@ struct MetricsTests {
                     "m.prom",
                 ], in: folder.path)
             #expect(outcome.code == 0, "\(outcome.messages)")
-            let metrics = try metrics(folder.file("m.prom"))
+            let metrics = try metrics(folder.file("m.prom"), of: "command=\"\(command[0])\",store=")
             #expect(metrics["stagecoach_rejected_objects"] == 1 && metrics["stagecoach_nil_references"] == 1)
             #expect(metrics["stagecoach_rows_total"] == metrics["stagecoach_rows_expected"])
             #expect(metrics["stagecoach_left_out{kind=\"objects\"}"] == 0)
@@ -150,7 +214,8 @@ struct MetricsTests {
                 "400M",
             ], in: folder.path)
         #expect(outcome.code == 65, "\(outcome.messages)")
-        let metrics = try metrics(folder.file("batch.prom"))
+        let results = try real(folder.path) + "/stores.csv.results.jsonl"
+        let metrics = try metrics(folder.file("batch.prom"), of: "command=\"batch\",batch=\"\(results)\"")
         #expect(metrics["stagecoach_stores{status=\"done\"}"] == 2)
         #expect(metrics["stagecoach_stores{status=\"failed\"}"] == 1 && metrics["stagecoach_stores_expected"] == 3)
         #expect(metrics["stagecoach_objects_total"] == 2 && metrics["stagecoach_exit_code"] == 65)

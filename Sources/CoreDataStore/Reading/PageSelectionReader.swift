@@ -89,7 +89,7 @@ extension SourceStore {
             case .relatedKey(path: []): keySlots.append(slot)
             case .computed: break
             case .related, .relatedKey:
-                noteFallback(source.name, "values of related rows are read with its own")
+                noteFallback(source.name, "values of related rows are read together with its rows")
                 return nil
             }
         }

@@ -86,6 +86,18 @@ enum ExpressionType: Equatable {
         }
     }
 
+    /// Returns how to write a comparison of two values that have different types; nil if there is no way.
+    static func remedy(comparing left: ExpressionType?, _ right: ExpressionType?) -> String? {
+        let types = [left, right]
+        guard !types.contains(.date) else { return "Use CAST(…, 'NSDate') for seconds since 2001" }
+        guard types.contains(.text) else { return nil }
+        if types.contains(.uuid) { return "Write the text as a UUID: CAST('…', 'NSUUID')" }
+        if types.contains(.uri) { return "Write the text as a URI: CAST('…', 'NSURL')" }
+        if types.contains(.data) { return "Write the text, two digits a byte, as data: CAST('0aff', 'NSData')" }
+        let isWithNumber = types.contains { $0?.isNumber == true }
+        return isWithNumber ? "Write a number without quotes, or make text of it: CAST(…, 'NSString')" : nil
+    }
+
     /// The name of the type for error messages.
     var label: String {
         switch self {

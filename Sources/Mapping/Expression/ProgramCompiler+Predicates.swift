@@ -123,10 +123,9 @@ extension ProgramCompiler {
             default: operation = .compareBytes
             }
         } else {
-            let isDate = first == .date || second == .date
             throw .type(
                 "a value of type \(first.label) is not compared with one of type \(second.label)",
-                remedy: isDate ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
+                remedy: ExpressionType.remedy(comparing: first, second))
         }
         code.comparisons.append(comparison(sign, first.isText ? options : []))
         emit(operation, d, left.register, right.register, n: code.comparisons.count - 1)

@@ -104,7 +104,7 @@ extension MigrationPlan.Inputs {
             }
         }
         for name in Set(options.keys).union(now.options.keys).sorted() where options[name] != now.options[name] {
-            lines.append("\(name) is \(now.options[name] ?? "not given"), it was \(options[name] ?? "not given")")
+            lines.append("\(name) was \(options[name] ?? "not given"), and is \(now.options[name] ?? "not given") now")
         }
         return lines
     }

@@ -225,14 +225,46 @@ final class MappingExplanation {
             }
             noteMissing(planned, found.count, isKnown: property.notes.isEmpty && !lookups.isCut)
         } catch {
-            property.problem = VerificationObstacle.reason(of: error)
-            if result.outcome == .migrated { result.outcome = .undecided }
+            if let counted = try counted(expression, planned, &property) {
+                property.value = counted
+            } else {
+                property.problem = VerificationObstacle.reason(of: error)
+                if result.outcome == .migrated { result.outcome = .undecided }
+            }
         }
         (property.lookups, property.lookupCount) = (lookups.noted, lookups.count)
         if lookups.isCut {
             property.notes.append("Only the first \(ExplainedLookups.most.grouped) objects of a lookup were looked up")
         }
         return property
+    }
+
+    /// Returns the objects that a lookup finds for the members of one relationship, if these are too many to be read: the first
+    /// ones, and the number of all members. Nil for any other expression.
+    private func counted(
+        _ expression: ValueExpression, _ planned: PlannedRelationship, _ property: inout ObjectExplanation.Property
+    ) throws -> ShownValue? {
+        guard planned.refusal == nil, planned.relationship.isToMany,
+            case .function(.variable("manager"), let selector, let arguments) = expression.node, arguments.count == 2,
+            case .constant(.string(let name)) = arguments[0], let path = arguments[1].sourceKeyPath, path.count == 1,
+            let own = mapping.source?.relationship(named: path[0]), own.isToMany,
+            let count = try reader.store.memberCount(of: own, owner: object.key, in: reader.layout),
+            count > VerifiedObjects.mostMembers
+        else { return nil }
+        let cursor = try reader.store.members(
+            of: own, owners: object.key...object.key, limit: ObjectReader.members, in: reader.layout)
+        let table = reader.layout.schema.tableIndex(of: own.destination)
+        var members: [EvaluatedSource] = []
+        while let member = try cursor?.next() {
+            if let found = try reader.objects.object(table: table, key: member.key) { members.append(found) }
+        }
+        lookups.begin()
+        let found = try lookups.call(selector: selector, arguments: [name, members]) as? [Any] ?? []
+        property.notes.append(
+            "$source.\(own.name) has \(count.counted("object")): they are counted, and the first \(members.count) looked up"
+        )
+        noteMissing(planned, count, isKnown: false)
+        return .objects(found.compactMap { ($0 as? FoundObject)?.name }, count: count)
     }
 
     /// Returns the objects of a relationship without those that are certainly rejected. Says of others which rule may reject them.

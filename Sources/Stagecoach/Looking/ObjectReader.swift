@@ -64,6 +64,10 @@ public final class ObjectReader {
         objects = VerifiedObjects(source: store, layout: layout, external: external, transforms: transforms)
     }
 
+    /// True if the store's header says that it is written by way of a `-wal`, and there is none beside it. Rows may be missing
+    /// then.
+    public var lacksLog: Bool { store.file.journalMode == .wal && store.file.walSize == nil }
+
     /// The names of the store's entities.
     public var entityNames: [String] { schema.model.entities.map(\.definition.name) }
 
@@ -187,8 +191,8 @@ public final class ObjectReader {
     ///   - entity: the entity's name.
     ///   - predicate: an NSPredicate format string that the objects satisfy, as in a source filter; nil: all.
     ///   - body: called with each object; returns false to end.
-    /// - Throws: `object.unknownEntity` (66); `expression.syntax`, `mapping.unknownKeyPath` (78); the errors of evaluating
-    ///   the predicate and of reading.
+    /// - Throws: `object.unknownEntity` (66); `expression.syntax`, `mapping.unknownKeyPath`, `expression.type` (78) as for
+    ///   a source filter; the errors of evaluating the predicate and of reading.
     /// - Complexity: O(rows) of the table until the closure returns false.
     public func forEach(
         of entity: String, where predicate: String? = nil, _ body: (StoredObject) throws -> Bool
@@ -196,7 +200,7 @@ public final class ObjectReader {
         let root = try self.entity(named: entity)
         let table = schema.tableIndex(of: root)
         let filter = try predicate.map { text throws(MigrationError) in try SourcePredicate(format: text) }
-        try filter?.checkSourcePaths(from: root)
+        try filter?.check(from: root, in: schema.model)
         let scan = try SequentialRows(
             store, layout, table: table, entities: root.withDescendants.map(\.index),
             unread: unreadColumns(ofTable: table, by: filter), noteRead: { _ in })

@@ -104,7 +104,7 @@ struct LossSuggestions {
             let name = place.mapping.name ?? ""
             return .init(
                 text:
-                    "\(place.target.definition.name).\(candidate.name), which nothing gives a value, \(candidate.what)"
+                    "\(place.target.definition.name).\(candidate.name) gets no value and \(candidate.what)"
                     + "\(price.map { ", and \($0)" } ?? ""): \(json) in the entity mapping \(name)", json: json,
                 entityMapping: name)
         }

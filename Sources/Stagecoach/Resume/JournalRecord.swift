@@ -36,7 +36,8 @@ enum JournalRecord {
         func differences(from now: Header) -> [String] {
             var lines = inputs.differences(from: now.inputs)
             for name in Set(options.keys).union(now.options.keys).sorted() where options[name] != now.options[name] {
-                lines.append("\(name) is \(now.options[name] ?? "not given"), it was \(options[name] ?? "not given")")
+                lines.append(
+                    "\(name) was \(options[name] ?? "not given"), and is \(now.options[name] ?? "not given") now")
             }
             for name in Set(policies.keys).union(now.policies.keys).sorted() where policies[name] != now.policies[name]
             {

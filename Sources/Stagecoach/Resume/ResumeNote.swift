@@ -12,7 +12,7 @@ struct ResumeNote {
         _ own: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager, isStaged: Bool,
         appends: Bool, of count: Int
     ) {
-        let inside = "A killed run resumes inside the entity that it was at"
+        let inside = "A killed run resumes within the entity whose objects it was migrating"
         guard isStaged else {
             sentence = inside
             return

@@ -364,9 +364,11 @@ final class RouteSearch {
             return MigrationError("chain.noWay", .configuration, "There is no way between the two versions")
         }
         if byPair.isEmpty, line.versions.count == 2 || obstacle.losesLinks { return error }
+        let between = line.versions.count - 2
         error.message =
-            "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
-            + (line.versions.count - 2).counted("version") + " between; directly: " + error.message
+            "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label)"
+            + (between > 0 ? ", neither over the \(between.counted("version")) between them nor directly" : "")
+            + ": " + error.message
         var leaves = ""
         if case .problems(let problems, _) = obstacle {
             // A remedy that keeps the data stays the first.

@@ -172,9 +172,10 @@ package struct ArgumentParser: Sendable {
         guard !value.isEmpty else { throw .missingValue(option: name, valueName: option.value.name ?? "VALUE") }
         switch option.value {
         case .flag, .text: break
-        case .count(let least):
+        case .count(_, takesAll: true) where value == "all": parsed.numbers[option.name] = .max
+        case .count(let least, let takesAll):
             guard value.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), let number = Int(value), number >= least else {
-                throw .notACount(option: name, value: value, least: least)
+                throw .notACount(option: name, value: value, least: least, orAll: takesAll)
             }
             parsed.numbers[option.name] = number
         case .size:

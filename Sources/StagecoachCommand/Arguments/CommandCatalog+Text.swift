@@ -3,8 +3,8 @@ extension CommandCatalog {
     ///
     /// = NAME SUMMARY            a command; plain lines below it are its description
     /// < OPERAND [OPTIONAL]...   its operands; dots behind the last one: it may be repeated
-    /// -x, --NAME VALUE          an option, with its help on the next line. VALUE is left out for a flag; N>=1 is a number, SIZE a
-    ///                           size, NAME=a|b one of some words, FILE=.a|.b a file's name with one of these endings, any other
+    /// -x, --NAME VALUE          an option, with its help on the next line. VALUE is left out for a flag; N>=1 is a number, N>=1|all
+    ///                           a number or this word, SIZE a size, NAME=a|b one of some words, FILE=.a|.b a file's name with one of these endings, any other
     ///                           word a text. "required" and "repeatable" may follow.
     /// $ ARGUMENTS               an example, with its effect on the next line
     /// & NAME                    a group of options that several commands take
@@ -369,10 +369,10 @@ extension CommandCatalog {
         relationships with the number and the first of their objects. An object is found by its key, without a scan.
         Nothing is changed, and nothing is put beside STORE.
 
-        The exit code is 66 if there is no such object or entity.
+        The exit code is 66 if there is no such object or entity; of several, each is answered.
         --where PREDICATE
           The objects of the entity that satisfy an NSPredicate format string, as in a source filter. All are tried in turn.
-        --limit N>=1
+        --limit N>=1|all
           Objects to show of each entity. Left out: 10.
         --members N>=0
           Objects to name of each to-many relationship. Left out: 10.
@@ -388,7 +388,7 @@ extension CommandCatalog {
           one object
         $ old.sqlite Book --where 'author.name BEGINSWITH "A" AND tags.@count > 3' --limit 20
           objects by a predicate
-        $ old.sqlite Book --json --limit 1000 | jq -r .attributes.title
+        $ old.sqlite Book --json --limit all | jq -r .attributes.title
           values for other programs
 
         = port List what to change in policy sources for Linux
@@ -399,6 +399,8 @@ extension CommandCatalog {
         expressions call. Nothing is changed; --apply writes ported copies.
         -o, --apply FOLDER
           Write ported copies to a new or empty folder, with the registrations, a stub for each type that no source declares, and a skeleton for each Objective-C policy.
+        --context FOLDER repeatable
+          Sources of the app that are read for what they declare, and not copied: classes, keys that @objc(name) gives, extensions. May be given several times.
         --mapping FILE repeatable
           A mapping model: functions that its expressions call and that no source has are listed, and skeletons have the called ones only. May be given several times.
         --json
@@ -423,7 +425,7 @@ extension CommandCatalog {
         Makes a store of 200,000 objects in a temporary folder and migrates it within 64 MiB of memory: an
         attribute and an entity are renamed, an attribute is computed, an entity is new.
         --keep DIR
-          Keep stores, models and mapping model in a new or empty folder.
+          Keep stores, models and mapping models in a new or empty folder, under the names that the articles use.
         --memory-limit SIZE
           Peak resident memory, as 128M or 1G. Left out: 64M.
         $ --keep library-demo

@@ -81,7 +81,7 @@ extension OptionValue {
         let words = parts.dropFirst().joined().split(separator: "|").map(String.init)
         switch parts[0] {
         case "SIZE": self = .size
-        case "N>": self = .count(least: Int(words[0]) ?? 0)
+        case "N>": self = .count(least: Int(words[0]) ?? 0, takesAll: words.contains("all"))
         case "FILE" where !words.isEmpty: self = .file(endings: words)
         case let name: self = words.isEmpty ? .text(name) : .choice(words, name: name)
         }

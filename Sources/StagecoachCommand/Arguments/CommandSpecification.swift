@@ -4,8 +4,8 @@ package enum OptionValue: Sendable, Equatable {
     case flag
     /// Any text, with its placeholder in help.
     case text(String)
-    /// A whole number not below a minimum.
-    case count(least: Int)
+    /// A whole number not below a minimum; or the word `all`, for the greatest number that there is.
+    case count(least: Int, takesAll: Bool = false)
     /// A number of bytes, such as `64M`.
     case size
     /// One of the listed words.
@@ -18,7 +18,7 @@ package enum OptionValue: Sendable, Equatable {
         switch self {
         case .flag: nil
         case .text(let name), .choice(_, let name): name
-        case .count: "N"
+        case .count(_, let takesAll): takesAll ? "N|all" : "N"
         case .size: "SIZE"
         case .file: "FILE"
         }

@@ -44,15 +44,18 @@ extension UsageError {
     static func unexpectedValue(option: String) -> Self { Self("option '\(option)' takes no value") }
     static func repeatedOption(_ option: String) -> Self { Self("option '\(option)' is given twice") }
     static func missingOption(_ option: String) -> Self { Self("option '\(option)' is missing") }
-    static func missingOperand(_ name: String) -> Self { Self("operand \(name) is missing") }
+    static func missingOperand(_ name: String) -> Self {
+        // An operand in small letters stands for itself: `policies check LIBRARY`.
+        Self(name.first?.isLowercase == true ? "the word '\(name)' is missing" : "operand \(name) is missing")
+    }
     static func surplusOperand(_ text: String) -> Self { Self("unexpected operand '\(text)'") }
     static func emptyOperand(_ name: String) -> Self { Self("operand \(name) is empty") }
     static func notAnOperand(_ name: String, _ value: String, of choices: [String]) -> Self {
         let nearest = EditDistance.nearest(to: value, among: choices)
         return Self("\(name) is one of \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))")
     }
-    static func notACount(option: String, value: String, least: Int) -> Self {
-        Self("option '\(option)' needs a whole number of at least \(least), not '\(value)'")
+    static func notACount(option: String, value: String, least: Int, orAll: Bool = false) -> Self {
+        Self("option '\(option)' needs a whole number of at least \(least)\(orAll ? ", or all" : ""), not '\(value)'")
     }
     static func notASize(option: String, value: String) -> Self {
         Self("option '\(option)' needs a size such as 64M or 1G, not '\(value)'")

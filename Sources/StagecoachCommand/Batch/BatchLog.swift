@@ -13,6 +13,8 @@ final class BatchLog: Sendable {
     private let known = Mutex<[String: BatchResult]>([:])
     /// The destinations, by their real paths, whose last finished attempt crashed.
     private let crashed = Mutex<Set<String>>([])
+    /// The statuses of the last lines of this run's own file, for each destination by its real path.
+    private let own = Mutex<[String: BatchResult.Status]>([:])
     /// Finds the files of other shares and earlier runs that exist now.
     private let sisters: @Sendable () -> [String]
     private let writing = Mutex(())
@@ -57,10 +59,12 @@ final class BatchLog: Sendable {
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
         var crashed: [String: (isCrash: Bool, time: String)] = [:]
+        var own: [String: BatchResult.Status] = [:]
         let others = sisters().filter { !PathIdentity.isSame($0, path) }
         for file in others + [path] where try InputFile.exists(file, "results file") {
             try Self.read(file) { result in
                 let key = PathIdentity.canonical(result.destination)
+                if file == path { own[key] = result.status }
                 if result.status != .started, (crashed[key]?.time ?? "") <= (result.time ?? "") {
                     crashed[key] = (result.status == .crashed, result.time ?? "")
                 }
@@ -70,6 +74,7 @@ final class BatchLog: Sendable {
             }
         }
         self.known.withLock { $0 = known }
+        self.own.withLock { $0 = own }
         self.crashed.withLock { $0 = Set(crashed.filter(\.value.isCrash).keys) }
     }
 
@@ -80,6 +85,11 @@ final class BatchLog: Sendable {
 
     /// Returns the last migration into a destination that was started or done.
     func last(of destination: String) -> BatchResult? { known.withLock { $0[PathIdentity.canonical(destination)] } }
+
+    /// Tells whether the last line of this run's own file for a destination says that it is done.
+    func saysDone(_ destination: String) -> Bool {
+        own.withLock { $0[PathIdentity.canonical(destination)] == .done }
+    }
 
     /// Appends a line and syncs it to the disk.
     ///
@@ -106,7 +116,7 @@ final class BatchLog: Sendable {
 
     /// Reads the lines of a results file, one at a time. Lines that do not decode are skipped: a kill may have cut one off.
     ///
-    /// - Throws: `results.notFound` (66), `results.io` (74).
+    /// - Throws: `results.notFound` (66); `results.unknown` (65) if no whole line is one of a results file; `results.io` (74).
     /// - Complexity: O(n) of time in the size of the file; the memory of one line.
     static func read(_ path: String, _ body: (BatchResult) -> Void) throws(MigrationError) {
         guard !InputFile.isFolder(path), let file = fopen(path, "re") else {
@@ -115,11 +125,29 @@ final class BatchLog: Sendable {
         }
         defer { fclose(file) }
         let decoder = JSONDecoder()
+        var (known, others) = (0, 0)
         while let line = FileBytes.line(of: file) {
-            if let result = try? decoder.decode(BatchResult.self, from: Data(line)) { body(result) }
+            if let result = try? decoder.decode(BatchResult.self, from: Data(line)) {
+                known += 1
+                body(result)
+            } else if !line.allSatisfy({ $0 == 0x20 || $0 == 0x0a || $0 == 0x0d }) {
+                others += 1
+            }
         }
         guard ferror(file) == 0 else {
             throw MigrationError("results.io", .io, "Reading the results file failed", at: path)
         }
+        // A first line that a kill cut off is one of JSON all the same.
+        guard known > 0 || others == 0 || others == 1 && isCutLine(path) else {
+            throw MigrationError(
+                "results.unknown", .data, "The file is no results file of a batch",
+                remedy: "Results files end in .results.jsonl, unless --results names another", at: path)
+        }
+    }
+
+    /// Tells whether a file of one line begins as lines of results do, and does not end.
+    private static func isCutLine(_ path: String) -> Bool {
+        let bytes = (try? FileBytes.read(path, most: 64 << 10)) ?? []
+        return bytes.starts(with: Array("{\"".utf8)) && bytes.last != 0x0a
     }
 }

@@ -17,7 +17,7 @@ struct BatchResult: Codable, Equatable {
         /// Another run holds the destination, the source is being written, or the batch was interrupted. The next run tries
         /// again.
         case postponed
-        /// An earlier run has done it. This status is only displayed, never in a file.
+        /// An earlier run has done it. This status is only displayed: the line in a file says `done` with ``isDoneBefore``.
         case skipped
     }
 
@@ -35,6 +35,9 @@ struct BatchResult: Codable, Equatable {
     /// The error's stable code.
     var error: String?
     var message: String?
+    /// True if an earlier run had done the store, whose figures the line repeats: something else had happened since, such as
+    /// a run with other options that failed. Else nil.
+    var isDoneBefore: Bool?
     /// True if the source was of the target version before, so that its objects were copied as they are; else nil.
     var isAtTarget: Bool?
     /// The number of objects that this migration made in the destination.
@@ -62,6 +65,9 @@ struct BatchResult: Codable, Equatable {
 
     /// `5 objects, 7 values left out`; nil if nothing was left out.
     var losses: String? { Self.losses(leftOutObjects ?? 0, leftOutValues ?? 0, leftOutLinks ?? 0) }
+
+    /// ``losses`` without their verb, below a heading that has it.
+    var amountsLost: String? { LeftBehind.amounts(leftOutObjects ?? 0, leftOutValues ?? 0, leftOutLinks ?? 0) }
 
     static func losses(_ objects: Int, _ values: Int, _ links: Int) -> String? {
         LeftBehind.amounts(objects, values, links).map { $0 + " left out" }

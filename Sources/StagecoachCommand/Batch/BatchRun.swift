@@ -217,7 +217,7 @@ final class BatchRun: Sendable {
         do {
             let request = try work.request(entry)
             begun.configuration = configuration.digest(request)
-            if let earlier = done(entry, like: begun) { return note(earlier) }
+            if let earlier = done(entry, like: begun) { return try skip(earlier) }
             let stands = BatchConfiguration.result(entry.destination) != nil
             let earlier = log.last(of: entry.destination)
             let wasBegun = stands && earlier?.status == .started && begun.isAlike(earlier)
@@ -226,7 +226,7 @@ final class BatchRun: Sendable {
             if result.error == "destination.exists", !wasBegun {
                 // Another run, of another share or with another results file, may have migrated it meanwhile.
                 try log.read()
-                if let earlier = done(entry, like: begun) { return note(earlier) }
+                if let earlier = done(entry, like: begun) { return try skip(earlier) }
                 result.message = BatchWording.outdated(result, begun, earlier: log.last(of: entry.destination))
             }
             result.shard = begun.shard
@@ -246,6 +246,18 @@ final class BatchRun: Sendable {
         else { return nil }
         earlier.status = .skipped
         return earlier
+    }
+
+    /// Notes a store that an earlier run has done. The results file says so again if its last line for the store says
+    /// something else: for whoever reads it, the last line counts.
+    private func skip(_ earlier: BatchResult) throws {
+        if !log.saysDone(earlier.destination) {
+            var line = earlier
+            line.status = .done
+            line.isDoneBefore = true
+            try log.add(line)
+        }
+        note(earlier)
     }
 
     private func note(_ result: BatchResult) {

@@ -13,26 +13,46 @@ enum StoreGlob {
     /// A store found by a pattern keeps its path below the folders before the pattern's first wildcard. A store given by its
     /// path keeps only its name.
     ///
-    /// - Throws: `batch.noStores` (66) for a pattern that finds nothing.
-    static func entries(_ operands: [String], into folder: String) throws(MigrationError) -> [BatchEntry] {
+    /// - Returns: the entries, and the folders that patterns find, which are no stores.
+    /// - Throws: `batch.noStores` (66) for a pattern that finds no file, and for a folder.
+    static func entries(
+        _ operands: [String], into folder: String
+    ) throws(MigrationError) -> (entries: [BatchEntry], folders: [String]) {
         var entries: [BatchEntry] = []
+        var folders: [String] = []
         for operand in operands {
             guard isPattern(operand) else {
+                if InputFile.isFolder(operand) {
+                    throw MigrationError(
+                        "batch.noStores", .noInput, "A folder is no store", remedy: naming(operand), at: operand)
+                }
                 let name = operand.split(separator: "/").last.map(String.init) ?? operand
                 entries.append(BatchEntry(source: operand, destination: "\(folder)/\(name)"))
                 continue
             }
-            let found = expand(operand).filter { !InputFile.isFolder($0) }
+            let all = expand(operand)
+            let found = all.filter { !InputFile.isFolder($0) }
+            let others = all.filter(InputFile.isFolder)
             guard !found.isEmpty else {
-                throw MigrationError("batch.noStores", .noInput, "The pattern finds no file", at: operand)
+                throw MigrationError(
+                    "batch.noStores", .noInput,
+                    others.first.map { "The pattern finds no file, but the folder \($0)" }
+                        ?? "The pattern finds no file",
+                    remedy: others.first.map(naming), at: operand)
             }
+            folders += others
             let base = fixedFolder(of: operand)
             entries += found.map { path in
                 let rest = path.hasPrefix(base) ? String(path.dropFirst(base.count)) : path
                 return BatchEntry(source: path, destination: "\(folder)/\(rest)")
             }
         }
-        return entries
+        return (entries, folders)
+    }
+
+    /// Returns the advice to name the stores in a folder.
+    private static func naming(_ folder: String) -> String {
+        "Name the stores in it by a pattern in quotes: '\(PathIdentity.withoutSlash(folder))/*.sqlite'"
     }
 
     /// Returns the part of a pattern before its first component with a wildcard, with the trailing slash.

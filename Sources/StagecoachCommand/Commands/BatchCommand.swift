@@ -1,6 +1,8 @@
 import CLinux
 import Diagnostics
 import Foundation
+import ManagedModel
+import Mapping
 import SpillStorage
 import Stagecoach
 import Synchronization
@@ -50,6 +52,7 @@ struct BatchCommand {
         }
         try BatchEntry.refuseClashes(entries)
         for entry in entries { _ = try work.request(entry) }
+        try checkOptions(entries)
         let reports = arguments.all("report")
         try BatchPage.check(reports)
         let told = Mutex<[BatchResult]>([])
@@ -73,7 +76,8 @@ struct BatchCommand {
         let figures = { @Sendable (text: inout OpenMetricsText) in
             text.batch(run.summary, of: count, seconds: clock.seconds)
         }
-        try MetricsFile.during(arguments[option: "metrics"], figures) {
+        let labels = [(name: "command", value: "batch"), (name: "batch", value: PathIdentity.canonical(results))]
+        try MetricsFile.during(arguments[option: "metrics"], of: labels, figures) {
             let summary = try console.interruption.during(cancellation) { try run.run() }
             if showsProgress { console.messages.redraw("") }
             console.output.write(
@@ -86,8 +90,27 @@ struct BatchCommand {
                     "interrupted", .temporary, "Interrupted with \(left) not begun",
                     remedy: "Run the same command again", cause: error is MigrationError ? nil : error)
             }
-            try BatchUnfinished.check(summary)
+            try ToldFailure.check(summary.exitCode)
         }
+    }
+
+    /// Refuses what is wrong with the options for all stores, before any of them is begun: a model or a mapping model that
+    /// cannot be read fits none.
+    ///
+    /// - Throws: the errors of models and mapping models (66, 78), `policies.notFound` (66).
+    private func checkOptions(_ entries: [BatchEntry]) throws(MigrationError) {
+        let to = arguments[option: "to"]
+        if let to, entries.contains(where: { $0.model == nil }) { _ = try ModelArgument.load(to) }
+        if let from = arguments[option: "from"], entries.contains(where: { $0.from == nil }) {
+            _ = try ModelArgument.load(from)
+        }
+        for name in arguments.all("via") { _ = try ModelArgument.stop(name, bundle: to.flatMap(ModelLocator.bundle)) }
+        if entries.contains(where: { $0.mappings == nil }) {
+            for argument in arguments.all("mapping") {
+                _ = try MappingOutline.reading(try MappingFile(path: MappingArgument(argument).path))
+            }
+        }
+        for library in arguments.all("policies") { try PolicyLibrary.requireReadable(library) }
     }
 
     /// Serves as a worker: reads an entry's index a line from standard input, and prints its result a line.
@@ -118,7 +141,13 @@ struct BatchCommand {
                 try BatchManifest.read(arguments.operands[0]).map(\.absolute), asked ?? arguments.operands[0] + ending
             )
         }
-        let entries = try StoreGlob.entries(arguments.operands, into: folder).map(\.absolute)
+        let (found, folders) = try StoreGlob.entries(arguments.operands, into: folder)
+        let entries = found.map(\.absolute)
+        if console.workerMemory == nil {
+            for other in folders {
+                console.messages.write("stagecoach: \(other.printable): A folder is no store: left out\n")
+            }
+        }
         if console.workerMemory == nil, asked == nil { try OutputFile.makeFolder(folder) }
         return (entries, asked ?? "\(folder)/batch" + ending)
     }
@@ -166,14 +195,5 @@ struct BatchCommand {
                     : "Give --jobs \(max(1, (all - Self.ownMemory) / least)), or more memory")
         }
         return each
-    }
-}
-
-/// A batch with unfinished stores. It is thrown after the summary is printed, and only carries the exit code.
-struct BatchUnfinished: Error {
-    let exitCode: Int32
-
-    static func check(_ summary: BatchSummary) throws {
-        if summary.exitCode != 0 { throw BatchUnfinished(exitCode: summary.exitCode) }
     }
 }

@@ -12,7 +12,7 @@ struct CheckCommand {
     /// Counts invalid objects and prints them. Nothing stays on disk except requested report files.
     func run() throws {
         let counter = work.request.counter
-        try work.measured(counter) { try check(counter, $0) }
+        try work.measured("check", counter) { try check(counter, $0) }
     }
 
     private func check(_ counter: ProgressCounter, _ metrics: RunMetrics) throws {

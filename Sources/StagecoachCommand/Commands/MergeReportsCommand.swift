@@ -45,6 +45,6 @@ enum MergeReportsCommand {
         // The sources may have been moved meanwhile. The results files have the permissions that the sources allowed.
         try BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine)
             .write(reports, permissions: FilePermissions(ofSources: arguments.operands))
-        try BatchUnfinished.check(summary)
+        try ToldFailure.check(summary.exitCode)
     }
 }

@@ -17,7 +17,7 @@ struct MigrateCommand {
     func run() throws {
         let traces = LastTraces()
         defer { traces.remove() }
-        try work.measured(reporter.counter) { try migrate($0, traces) }
+        try work.measured("migrate", reporter.counter) { try migrate($0, traces) }
     }
 
     private func migrate(_ metrics: RunMetrics, _ traces: LastTraces) throws {

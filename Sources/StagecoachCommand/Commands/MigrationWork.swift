@@ -23,10 +23,15 @@ struct MigrationWork {
 
     /// Writes the file of metrics, if one is asked for, around the whole of a command.
     ///
-    /// - Parameter counter: a counter of the request.
-    func measured(_ counter: ProgressCounter, _ work: (RunMetrics) throws -> Void) throws {
+    /// - Parameters:
+    ///   - command: the name of the command.
+    ///   - counter: a counter of the request.
+    func measured(_ command: String, _ counter: ProgressCounter, _ work: (RunMetrics) throws -> Void) throws {
         let metrics = RunMetrics(request, counter)
-        try MetricsFile.during(request.metrics, { metrics.add(to: &$0) }, { try work(metrics) })
+        let store = PathIdentity.canonical(request.destination.isEmpty ? request.source : request.destination)
+        try MetricsFile.during(
+            request.metrics, of: [("command", command), ("store", store)], { metrics.add(to: &$0) },
+            { try work(metrics) })
     }
 
     /// Reads the inputs and runs the work on them.

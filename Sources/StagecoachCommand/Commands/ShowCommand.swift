@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import ManagedModel
 import Stagecoach
 import SwiftSources
@@ -19,7 +20,8 @@ struct ShowCommand {
         }
     }
 
-    /// Prints objects as they are found. Nothing is written.
+    /// Prints objects as they are found. What is wrong with one of them is said in its place, and the others follow. Nothing is
+    /// written.
     func run() throws {
         let found = try Self.model(of: store, named: arguments[option: "model"])
         let reader = try Self.naming("--model") { () throws(MigrationError) in
@@ -28,18 +30,31 @@ struct ShowCommand {
                 repairs: arguments.has("repair"), memoryLimit: arguments.number("memory-limit"))
         }
         reader.mostMembers = arguments.number("members") ?? ObjectReader.members
+        if reader.lacksLog {
+            let name = (store as NSString).lastPathComponent.printable
+            console.messages.write(
+                "stagecoach: The store is written by way of \(name)-wal, and that file is not beside it: rows may be "
+                    + "missing. Copy it with the store if there is one\n")
+        }
         var isFirst = true
         func show(_ object: StoredObject) throws {
             let text = try arguments.has("json") ? JSONText.line(object) : ObjectWording.text(object)
             console.output.write(isFirst || arguments.has("json") ? text : "\n" + text)
             isFirst = false
         }
+        var exitCode: Int32 = 0
         for name in arguments.operands.dropFirst() {
-            try Self.suggesting(name, among: reader.entityNames) {
-                if Self.isObject(name) { try show(reader.object(name)) } else { try list(name, reader, show) }
+            do {
+                try Self.suggesting(name, among: reader.entityNames) {
+                    if Self.isObject(name) { try show(reader.object(name)) } else { try list(name, reader, show) }
+                }
+            } catch let error as MigrationError where error.category == .noInput || error.category == .data {
+                console.messages.write(ErrorWording.text(error))
+                if exitCode == 0 { exitCode = ErrorWording.exitCode(error) }
             }
         }
         try reader.close()
+        try ToldFailure.check(exitCode)
     }
 
     private func list(_ entity: String, _ reader: ObjectReader, _ show: (StoredObject) throws -> Void) throws {
@@ -53,8 +68,8 @@ struct ShowCommand {
         }
         if count > limit {
             console.messages.write(
-                "stagecoach: There are more than \(Figures.count(limit, "object")) of \(entity.printable): "
-                    + "a greater --limit shows more, and --where chooses\n")
+                "stagecoach: The store has more objects of \(entity.printable) than the \(Figures.count(limit)) shown: "
+                    + "--limit all shows them, and --where chooses\n")
         }
         guard count == 0 else { return }
         let which = predicate == nil ? "" : " that satisfies the predicate"

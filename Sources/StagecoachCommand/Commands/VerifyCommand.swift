@@ -15,7 +15,7 @@ struct VerifyCommand {
 
     func run() throws {
         let counter = work.request.counter
-        try work.measured(counter) { _ in try verify(counter) }
+        try work.measured("verify", counter) { _ in try verify(counter) }
     }
 
     private func verify(_ counter: ProgressCounter) throws {

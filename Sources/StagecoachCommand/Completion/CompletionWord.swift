@@ -31,6 +31,7 @@ enum CompletionWord: Equatable {
         case .choice(let words, _): self = .words(words)
         case .text("MODEL"), .text("FILE"), .text("LIBRARY"), .text("STORE"), .file: self = .files
         case .text("DIR"), .text("FOLDER"): self = .folders
+        case .count(_, takesAll: true): self = .words(["all"])
         case .count, .size, .text: self = .nothing
         }
     }

@@ -38,8 +38,8 @@ struct DemoCommand {
         let mapping = try MappingModel.reading(
             json: Array(DemoTexts.mapping.utf8), path: "library.json", source: old, destination: new)
         if kept != nil { try folder.writeTexts() }
-        let source = folder.file("library.sqlite")
-        let destination = folder.file("library-2.sqlite")
+        let source = folder.file("Library.sqlite")
+        let destination = folder.file("Library-2.sqlite")
 
         say("Making a store of \(Figures.count(DemoStore.objects)) objects")
         try DemoStore.create(at: source, model: old, cancellation: cancellation)
@@ -88,7 +88,10 @@ struct DemoCommand {
         }
         say("\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(limit)")
         guard kept != nil else { return say("The stores are removed; --keep DIR keeps them.") }
-        say("Kept in \(folder.path): library.sqlite, library-2.sqlite, Library.xcdatamodeld, library.json")
+        try folder.writeFleet()
+        say(
+            "Kept in \(folder.path), under the names that the articles use: \(DemoFolder.names.joined(separator: ", "))"
+        )
     }
 
     private func showRows(
@@ -129,6 +132,12 @@ struct DemoFolder {
         }
     }
 
+    /// The names of the files that stay in a folder to keep.
+    static let names = [
+        "Library.sqlite", "Library-2.sqlite", "Library.xcdatamodeld", "library.json", "books.json", "customers",
+        "stores.jsonl",
+    ]
+
     func file(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Writes the models as a bundle, and the mapping model.
@@ -141,11 +150,27 @@ struct DemoFolder {
         try OutputFile.create(
             file("Library.xcdatamodeld/.xccurrentversion"), ModelCommand.currentVersion("Library 2.xcdatamodel"))
         try OutputFile.create(file("library.json"), DemoTexts.mapping)
+        try OutputFile.create(file("books.json"), DemoTexts.shortMapping)
+    }
+
+    /// Writes stores of three customers, which share the blocks of the library's file, and a manifest of them.
+    func writeFleet() throws {
+        var manifest = ""
+        for customer in 1...3 {
+            let store = "customers/\(customer)/Library.sqlite"
+            try FileManager.default.createDirectory(
+                atPath: file("customers/\(customer)"), withIntermediateDirectories: true)
+            if link(file("Library.sqlite"), file(store)) != 0 {
+                try FileManager.default.copyItem(atPath: file("Library.sqlite"), toPath: file(store))
+            }
+            manifest += "{\"source\": \"\(store)\", \"destination\": \"new/\(customer).sqlite\"}\n"
+        }
+        try OutputFile.create(file("stores.jsonl"), manifest)
     }
 
     /// Removes the files of the demonstration, and the folder if the demonstration made it.
     func remove() {
-        let made = ["library.sqlite", "library-2.sqlite", "library.json", "Library.xcdatamodeld"].map(file)
+        let made = Self.names.map(file)
         for path in isOurs ? [path] : made { try? FileManager.default.removeItem(atPath: path) }
     }
 

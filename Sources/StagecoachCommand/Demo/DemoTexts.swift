@@ -8,4 +8,6 @@ enum DemoTexts {
     static let destinationModel = String(decoding: PackageResources.library_2_xml, as: UTF8.self)
     /// `library.json`.
     static let mapping = String(decoding: PackageResources.library_json, as: UTF8.self)
+    /// `books.json`, the short mapping model of the article on mapping models.
+    static let shortMapping = String(decoding: PackageResources.books_json, as: UTF8.self)
 }

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 
 /// A shared library that a program or another library needs.
@@ -26,13 +27,36 @@ enum LoaderView {
 
     /// Reads the loader's lines: `libz.so.1 => /lib/libz.so.1 (0x…)` and `libz.so.1 => not found`.
     static func parse(_ text: String) -> [NeededLibrary] {
-        text.split(separator: "\n").compactMap { line in
+        var seen: Set<Substring> = []
+        // A library that several others need may be told several times, if it is missing.
+        return text.split(separator: "\n").compactMap { line in
             guard let arrow = line.range(of: " => ") else { return nil }
             let name = line[..<arrow.lowerBound].drop { $0 == "\t" || $0 == " " }
+            guard seen.insert(name).inserted else { return nil }
             let found = line[arrow.upperBound...]
             let path = found.hasPrefix("/") ? found.range(of: " (").map { String(found[..<$0.lowerBound]) } : nil
             return NeededLibrary(name: String(name), path: path)
         }
+    }
+
+    /// Returns the error for a library that needs others which the loader does not find, and which a program does not bring; nil
+    /// if it needs none such.
+    static func missing(_ path: String, of program: String) -> MigrationError? {
+        let names = missingNames(path, of: program)
+        guard !names.isEmpty else { return nil }
+        return MigrationError(
+            "policies.missingLibraries", .configuration,
+            "The loader does not find what the library needs: \(names.joined(separator: ", "))",
+            remedy: "Copy it beside the library, or name its folder in LD_LIBRARY_PATH", at: path)
+    }
+
+    /// Returns the names of the libraries that ``missing(_:of:)`` is about.
+    static func missingNames(_ path: String, of program: String) -> [String] {
+        let needed = (libraries(of: path) ?? []).filter { $0.path == nil }.map(\.name)
+        guard !needed.isEmpty else { return [] }
+        // A library that the program has loaded already is found by its name.
+        let brought = Set((libraries(of: program) ?? []).filter { $0.path != nil }.map(\.name))
+        return needed.filter { !brought.contains($0) }
     }
 
     /// Runs the loader as `ldd` does: it prints what it finds, and ends before it runs anything.

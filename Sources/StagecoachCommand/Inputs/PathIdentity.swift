@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// Tells whether paths name the same file, before anything is opened.
@@ -23,6 +24,20 @@ enum PathIdentity {
         // What is not there is no symbolic link, so its relative parts are a matter of words.
         if name == "." || name == ".." { return name == "." ? parent : self.folder(of: parent) }
         return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+    }
+
+    /// Returns a text with the paths in it that lead into the current folder written from there: people read them more easily.
+    static func shortened(_ text: String) -> String {
+        guard let folder = real("."), folder != "/" else { return text }
+        var result = ""
+        var rest = text[...]
+        while let found = rest.range(of: folder + "/") {
+            let before = rest[..<found.lowerBound].last ?? result.last
+            let isBeginning = before.map { " '\"(:=\t".contains($0) } ?? true
+            result += rest[..<(isBeginning ? found.lowerBound : found.upperBound)]
+            rest = rest[found.upperBound...]
+        }
+        return result + rest
     }
 
     /// Returns the folder of a path; `.` if the path is a name alone.

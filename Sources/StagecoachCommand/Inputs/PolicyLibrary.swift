@@ -33,8 +33,10 @@ enum PolicyLibrary {
         // Without a slash, the loader would search its own folders.
         let name = path.contains("/") ? path : "./" + path
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+            let reason = reason()
+            if let missing = LoaderView.missing(path, of: "/proc/self/exe") { throw missing }
             throw MigrationError(
-                "policies.unloadable", .configuration, "The library of policies cannot be loaded: \(reason())",
+                "policies.unloadable", .configuration, "The library of policies cannot be loaded: \(reason)",
                 remedy: "Build it with the Swift version and the Stagecoach version of this program", at: path)
         }
         guard let address = dlsym(library, symbol) else {

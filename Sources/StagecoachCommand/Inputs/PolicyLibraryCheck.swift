@@ -46,10 +46,10 @@ struct PolicyLibraryCheck: Encodable {
         registers = content.range(of: Data("\0\(PolicyLibrary.symbol)\0".utf8)) != nil
         needed = LoaderView.libraries(of: path)
         let loading = PolicyProgram.besideThis
-        // A library that the program has loaded already is found by its name.
-        let brought = Set((LoaderView.libraries(of: loading) ?? []).filter { $0.path != nil }.map(\.name))
-        missing = (needed ?? []).filter { $0.path == nil && !brought.contains($0.name) }.map(\.name)
-        problem = PolicyProgram.obstacle(loading) ?? missingProblem ?? (registers ? nil : PolicyLibrary.noSymbol(path))
+        missing = LoaderView.missingNames(path, of: loading)
+        problem =
+            PolicyProgram.obstacle(loading) ?? LoaderView.missing(path, of: loading)
+            ?? (registers ? nil : PolicyLibrary.noSymbol(path))
         guard problem == nil else { return }
         do {
             policies = try Self.load(path)
@@ -57,15 +57,6 @@ struct PolicyLibraryCheck: Encodable {
                 problem = MigrationError("policies.none", .configuration, "The library registers no policy", at: path)
             }
         } catch { problem = error }
-    }
-
-    private var missingProblem: MigrationError? {
-        missing.isEmpty
-            ? nil
-            : MigrationError(
-                "policies.missingLibraries", .configuration,
-                "The loader does not find what the library needs: \(missing.joined(separator: ", "))",
-                remedy: "Copy it beside the library, or name its folder in LD_LIBRARY_PATH", at: library)
     }
 
     private static func load(_ path: String) throws(MigrationError) -> [Policy] {

@@ -52,7 +52,8 @@ package enum PolicyProgram {
         MigrationError(
             "policies.noProgram", .configuration,
             "The program that loads libraries of policies cannot be run: \(reason)",
-            remedy: "Put \(name) beside this program: swift build -c release --product \(name)", at: path)
+            remedy: "Put \(name) beside this program: the release's tarball has it, with Swift's libraries, and "
+                + "swift build -c release --product \(name) makes it", at: path)
     }
 
     static func withoutLibraries(_ path: String, _ absent: [String]) -> MigrationError {
@@ -64,7 +65,8 @@ package enum PolicyProgram {
                 ? "This host has no Swift, whose libraries policies need: \(names)"
                 : "The program that loads libraries of policies needs libraries that are not on this host: \(names)",
             remedy: isSwift
-                ? "Copy the .so files of usr/lib/swift/linux in the Swift that built \(name) beside it"
+                ? "Run the stagecoach of the release's tarball, which brings them; or copy the .so files of "
+                    + "usr/lib/swift/linux in the Swift that built \(name) beside it"
                 : "Install them, or copy them beside it", at: path)
     }
 }

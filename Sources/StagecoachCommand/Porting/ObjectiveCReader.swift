@@ -7,6 +7,8 @@ struct ObjectiveCReader {
         var file: String
         var line: Int
         var methods: [ObjectiveCMethod] = []
+        /// False as long as only categories and class extensions of the class were read.
+        var isDeclared = false
     }
 
     private var classes: [String: Class] = [:]
@@ -19,7 +21,7 @@ struct ObjectiveCReader {
     ) -> [ObjectiveCPolicy] {
         var reader = ObjectiveCReader()
         for source in sources { reader.read(source.tokens, file: source.file) }
-        let policies = reader.classes.filter { reader.isPolicy($0.key) }
+        let policies = reader.classes.filter { $0.value.isDeclared && reader.isPolicy($0.key) }
         return policies.sorted { $0.key < $1.key }.map { name, found in
             let superclass = found.superclass.flatMap { policies[$0] == nil ? nil : $0 }
             let lineage = SourceDeclarations.lineage(of: superclass ?? "") { policies[$0]?.superclass }
@@ -57,10 +59,10 @@ struct ObjectiveCReader {
                     found.methods.append(method)
                 }
             }
-            // A category is no class of its own.
-            if text == "@implementation", !tokens.isMark(index + 2, "(") {
-                (found.file, found.line) = (file, tokens[index].line)
-            }
+            // A category or a class extension is no class of its own.
+            let isOfClass = !tokens.isMark(index + 2, "(")
+            found.isDeclared = found.isDeclared || isOfClass
+            if text == "@implementation", isOfClass { (found.file, found.line) = (file, tokens[index].line) }
             classes[name] = found
             index = end + 1
         }

@@ -336,7 +336,8 @@ extension PlatformPart {
 
         //@ - | NSLog( |
 
-        /// Foundation's on Linux takes no objects.
+        /// For objects, which Foundation's on Linux does not take.
+        @_disfavoredOverload
         func NSLog(_ format: String, _ arguments: Any?...) {
             let values = arguments.map { value in value as? any CVarArg ?? "\(value ?? "nil")" }
             FileHandle.standardError.write(Data((String(format: format, arguments: values) + "\n").utf8))

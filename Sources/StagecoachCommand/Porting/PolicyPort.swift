@@ -21,33 +21,53 @@ struct PolicyPort: Encodable {
 
     /// Reads and examines all Swift and Objective-C sources below a folder, or one source.
     ///
-    /// - Parameter mappings: the files of mapping models whose expressions call functions of the policies.
-    init(path: String, mappings: [String] = []) throws(MigrationError) {
+    /// - Parameters:
+    ///   - mappings: the files of mapping models whose expressions call functions of the policies.
+    ///   - context: folders with sources of the app, which are read for what they declare, and neither examined nor copied.
+    init(path: String, mappings: [String] = [], context: [String] = []) throws(MigrationError) {
         calledFunctions = try CalledFunction.calls(in: mappings)
-        let files = try PolicySourceFiles.find(path)
-        var swift: [(source: String, reader: DeclarationReader)] = []
-        var objectiveC: [(file: String, tokens: [SwiftToken])] = []
-        for file in files {
-            let source = String(decoding: try InputFile.read(file.path, what: "source"), as: UTF8.self)
-            let tokens = SwiftLexer.tokens(of: source)
-            guard file.isSwift else {
-                objectiveC.append((file.name, tokens))
-                continue
-            }
-            swift.append((source, DeclarationReader(tokens: tokens, file: file.name)))
+        let (swift, objectiveC) = try Self.read(path)
+        var others: [DeclarationReader] = []
+        for (number, folder) in context.enumerated() {
+            // Their names are not those of sources that are copied.
+            others += try Self.read(folder, inside: "context \(number + 1)/").swift.map(\.reader)
         }
-        let declarations = SourceDeclarations(swift.map(\.reader))
+        let copied = SourceDeclarations(swift.map(\.reader))
+        let declarations = others.isEmpty ? copied : SourceDeclarations(swift.map(\.reader) + others)
         sources = swift.map {
             PortRules.apply(file: $0.reader.file, source: $0.source, reader: $0.reader, declarations: declarations)
         }
-        registrations = PolicyRegistration.registrations(of: declarations)
+        registrations = PolicyRegistration.registrations(of: copied)
         let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
         objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
-        stubs = PortStubs(sources, declarations)
+        // What only the context declares is in no copy.
+        stubs = PortStubs(sources, copied, objectClasses: declarations.objectClasses)
         findings = sources.flatMap(\.findings)
         missingTypes = stubs.missing.values.sorted { $0.name < $1.name }
         let known = Set((registrations + objectiveCPolicies.map(\.registration)).flatMap(\.functions).map(\.selector))
         missingFunctions = calledFunctions.filter { !known.contains($0.selector) }
+    }
+
+    /// Reads all sources below a folder, or one source.
+    ///
+    /// - Parameter prefix: the beginning of their names.
+    private static func read(
+        _ path: String, inside prefix: String = ""
+    ) throws(MigrationError) -> (
+        swift: [(source: String, reader: DeclarationReader)], objectiveC: [(file: String, tokens: [SwiftToken])]
+    ) {
+        var swift: [(source: String, reader: DeclarationReader)] = []
+        var objectiveC: [(file: String, tokens: [SwiftToken])] = []
+        for file in try PolicySourceFiles.find(path) {
+            let source = String(decoding: try InputFile.read(file.path, what: "source"), as: UTF8.self)
+            let tokens = SwiftLexer.tokens(of: source)
+            guard file.isSwift else {
+                objectiveC.append((prefix + file.name, tokens))
+                continue
+            }
+            swift.append((source, DeclarationReader(tokens: tokens, file: prefix + file.name)))
+        }
+        return (swift, objectiveC)
     }
 
     /// Writes ported copies, skeletons of Objective-C policies, `Stubs.swift` and `RegisterPolicies.swift` into a new or empty

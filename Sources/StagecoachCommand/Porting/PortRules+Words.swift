@@ -26,6 +26,7 @@ extension PortRules {
         case _ where Self.appKitNames.contains(token.text) || Self.isUIKitName(token.text):
             note(.manual, token, "Linux has no \(token.text): convert with Foundation's types")
         case "as" where index + 2 < tokens.count: cast(at: index)
+        case "catch": if let next = foundationError(at: index) { return next }
         case "CVarArg": listOfArguments(at: index)
         case "NSObject", "AnyObject": namedObject(at: index)
         case "var", "let": sharedVariable(at: index)
@@ -44,6 +45,7 @@ extension PortRules {
         default: renamedName(at: index)
         }
         collectionValue(at: index)
+        setDefault(ofVariable: index)
         platformPart(at: index)
         if findings.last.map({ ($0.line, $0.column) == (token.line, token.column) }) != true { unknownName(at: index) }
         return index + 1
@@ -109,7 +111,7 @@ extension PortRules {
         let type = tokens[typeIndex].text
         switch type {
         case "CVarArg": argumentCast(at: index, mark: mark, type: typeIndex)
-        case "NSSet", "NSMutableSet", "NSCountedSet": setDefault(after: typeIndex)
+        case "NSSet", "NSMutableSet", "NSCountedSet", "NSOrderedSet": setDefault(after: typeIndex)
         case "NSObject", "AnyObject": objectCast(at: index, mark: mark, type: typeIndex)
         case "Set", "[": elementCast(at: typeIndex)
         default: break
@@ -164,6 +166,39 @@ extension PortRules {
         change(
             from: position + 2, to: position + 3, "\(tokens[type].text)()",
             "On Linux an empty array literal is no \(tokens[type].text) here")
+    }
+
+    /// Replaces `catch let error as NSError`, which matches no error of Swift on Linux, by a clause that catches every error and
+    /// converts it.
+    private mutating func foundationError(at index: Int) -> Int? {
+        guard isWord(index + 1, "let") || isWord(index + 1, "var"), tokens.isWord(index + 2), isWord(index + 3, "as"),
+            isWord(index + 4, "NSError")
+        else { return nil }
+        let name = tokens[index + 2].text
+        guard let open = (index + 5..<tokens.count).first(where: { isMark($0, "{") }),
+            open == index + 5 || isWord(index + 5, "where")
+        else { return nil }
+        let condition = (index + 5..<open).map { position in
+            let space =
+                position > index + 5 && tokens[position - 1].range.upperBound < tokens[position].range.lowerBound
+            let isName = isWord(position, name) && !isMark(position - 1, ".")
+            return (space ? " " : "") + (isName ? "(\(name) as NSError)" : tokens[position].text)
+        }.joined()
+        change(
+            from: index, to: open,
+            "catch let \(name)\(condition.isEmpty ? "" : " " + condition) { let \(name) = \(name) as NSError",
+            "On Linux no error of Swift matches 'as NSError' in a pattern: the error is converted behind it")
+        return open + 1
+    }
+
+    /// Replaces the array literal in `set ?? []`, where a set of Foundation's is declared as a variable.
+    private mutating func setDefault(ofVariable index: Int) {
+        guard let type = variables.types[tokens[index].text],
+            ["NSSet", "NSMutableSet", "NSCountedSet", "NSOrderedSet"].contains(type), !isMark(index - 1, "."),
+            isMark(index + 1, "?"), isMark(index + 2, "?"), isMark(index + 3, "["), isMark(index + 4, "]")
+        else { return }
+        change(
+            from: index + 3, to: index + 4, "\(type)()", "On Linux an empty array literal is no \(type) here")
     }
 
     private var objectMessage: String {

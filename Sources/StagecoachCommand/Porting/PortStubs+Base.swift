@@ -32,6 +32,8 @@ extension PortStubs {
             func dynamicallyCall<Value>(withKeywordArguments arguments: KeyValuePairs<String, Any?>) -> Value {
                 stop("A call")
             }
+            static prefix func ! (value: Missing) -> Bool { stop("!") }
+            static prefix func - (value: Missing) -> Missing { stop("-") }
             static func + <Value>(left: Missing, right: Value) -> Missing { stop("+") }
             static func - <Value>(left: Missing, right: Value) -> Missing { stop("-") }
             static func * <Value>(left: Missing, right: Value) -> Missing { stop("*") }

@@ -8,7 +8,8 @@ extension PortStubs {
         let types = missing.values.sorted { $0.name < $1.name }.map { "\n" + Self.stub($0) }
         let members = cases.isEmpty ? "" : "\nextension Missing {\n\(Self.declarations(cases, in: "Missing"))}\n"
         let body = Self.base + members + (types + parts).joined()
-        return "import Stagecoach\(PortTable.foundationImports(SwiftLexer.tokens(of: body)))\n\n" + body
+        let head = "import Stagecoach\(PortTable.foundationImports(SwiftLexer.tokens(of: body)))\n\n"
+        return head + (arePublic ? PublicStubs.text(of: body) : body)
     }
 
     private static func stub(_ type: MissingType) -> String {
@@ -41,7 +42,7 @@ extension PortStubs {
 
                 """
         case .other:
-            let isPlain = type.isPlain || type.initialisers[[]] == true
+            let isPlain = type.isPlain || type.isValue || type.initialisers[[]] == true
             var body = members(type.name, type.initialisers, indent: "    ", isPlain: isPlain)
             for (name, initialisers) in type.nested.sorted(by: { $0.key < $1.key }) {
                 body += "\n    @dynamicMemberLookup\n    class \(name): NSObject, NSSecureCoding {\n"
@@ -54,8 +55,17 @@ extension PortStubs {
                 body += "    \(text) { stop(\"\(type.name).\(member)\") }\n"
             }
             let head = type.name + (list.isEmpty ? "" : "<\(list)>")
+            if type.isValue {
+                return place
+                    + "@dynamicMemberLookup\nstruct \(head): \(type.isThrown ? "Error" : "@unchecked Sendable") {\n"
+                    + body + "}\n"
+            }
+            let bases =
+                (isPlain ? [] : ["NSObject", "NSSecureCoding", "@unchecked Sendable"])
+                + (type.isThrown ? isPlain ? ["Error", "@unchecked Sendable"] : ["Error"] : [])
             return place
-                + "@dynamicMemberLookup\nclass \(head)\(isPlain ? "" : ": NSObject, NSSecureCoding, @unchecked Sendable") {\n\(body)}\n"
+                + "@dynamicMemberLookup\nclass \(head)\(bases.isEmpty ? "" : ": ")\(bases.joined(separator: ", ")) {\n"
+                + "\(body)}\n"
         }
     }
 
@@ -69,6 +79,7 @@ extension PortStubs {
     private static func receivers(of type: MissingType) -> [String] {
         let isProperty = type.initialisers.isEmpty && !type.isAssigned && !type.isInitialiser
         let isAny = type.receivers.contains(PortStubs.anyPlainType)
+        guard isProperty, !type.name.isQuestion || !isAny else { return (type.receivers.union(["Extended"])).sorted() }
         guard isProperty, isAny || !plainTypes.isDisjoint(with: type.receivers) else { return type.receivers.sorted() }
         return type.receivers.union(isAny ? plainTypes : []).union(["Extended", "ExtendedOptionally"]).sorted()
     }
@@ -88,6 +99,7 @@ extension PortStubs {
             return "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
         }
         guard type.initialisers.isEmpty else { return calls(type, "") { "    func \(type.name)\($0)" } }
+        if type.name.isQuestion { return "    var \(type.name): Bool { \(end) }\n" }
         let result = receiver == "ExtendedOptionally" ? "Self?" : plainTypes.contains(receiver) ? receiver : "Missing"
         return ["", "static "].map { "    \($0)var \(type.name): \(result) { \(end) }\n" }.joined()
     }
@@ -132,6 +144,8 @@ extension PortStubs {
     /// Returns the lines that give a type every member, of any type.
     private static func anyMembers(_ name: String) -> [String] {
         [
+            "static subscript(key: Missing) -> Missing {", "    get { stop(\"\(name)\") }",
+            "    set { stop(\"\(name)\") }", "}",
             "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
             "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
             "subscript(dynamicMember member: String) -> Missing {",
@@ -151,5 +165,50 @@ extension PortStubs {
 
     static func parameters(_ labels: [String]) -> String {
         labels.enumerated().map { "\($1.isEmpty ? "_" : $1) a\($0): Any?" }.joined(separator: ", ")
+    }
+}
+
+extension String {
+    /// True for the name of a member that answers a question: `isBlank`, `hasTags`.
+    fileprivate var isQuestion: Bool {
+        ["is", "has", "should", "can", "needs"].contains { prefix in
+            hasPrefix(prefix) && dropFirst(prefix.count).first?.isUppercase == true
+        }
+    }
+}
+
+/// Makes the declarations of stubs public, and their classes open: public functions of the copies have them in their types.
+enum PublicStubs {
+    private enum Block {
+        case type, protocolBody, code
+    }
+
+    /// Returns the text with each declaration of a type, and of a member of one, made public.
+    static func text(of stubs: String) -> String {
+        var blocks: [Block] = []
+        return stubs.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let words = line.drop { $0 == " " }
+            let isVisible = blocks.allSatisfy { $0 == .type } && !words.hasPrefix("extension")
+            let result = isVisible ? declaration(line) : String(line)
+            if line.hasSuffix("{") {
+                let names = line.split(whereSeparator: { " :<{".contains($0) })
+                let isType = ["class", "struct", "enum", "extension"].contains(where: names.contains)
+                let isMember = ["func", "var", "init", "subscript"].contains { word in
+                    names.contains { $0.hasPrefix(word) }
+                }
+                blocks.append(isType && !isMember ? .type : names.contains("protocol") ? .protocolBody : .code)
+            } else if words.hasPrefix("}"), !line.contains("{") {
+                _ = blocks.popLast()
+            }
+            return result
+        }.joined(separator: "\n")
+    }
+
+    private static func declaration(_ line: Substring) -> String {
+        let pattern =
+            /( *)((?:@[A-Za-z_]+ )*)((?:override |required |convenience |static |class |final |nonmutating )*)(func|var|let|subscript|init|struct|class|enum|protocol|typealias)\b(.*)/
+        guard let match = line.wholeMatch(of: pattern) else { return String(line) }
+        let access = match.4 == "class" ? "open" : "public"
+        return "\(match.1)\(match.2)\(access) \(match.3)\(match.4)\(match.5)"
     }
 }

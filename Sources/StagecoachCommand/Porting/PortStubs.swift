@@ -44,6 +44,10 @@ struct MissingType: Encodable {
     fileprivate(set) var arguments = 0
     /// The members that its sources name without a type, as `.running`: each may be a case of it.
     fileprivate(set) var cases: Set<ImplicitMember> = []
+    /// True if a source throws a value of it.
+    fileprivate(set) var isThrown = false
+    /// True if an extension gives it an initialiser that no class can have there.
+    fileprivate(set) var isValue = false
     /// The types that are named as members.
     fileprivate(set) var nested: [String: [[String]: Bool]] = [:]
 
@@ -63,9 +67,17 @@ struct PortStubs {
     private(set) var parts: Set<Int> = []
     /// The members that sources name without a type.
     private(set) var cases: Set<ImplicitMember> = []
+    /// True if a source has public declarations: stubs in their types have to be public, too.
+    private(set) var arePublic = false
+    /// The names of classes of managed objects, those of sources that are read only among them.
+    private let objectClasses: Set<String>
 
-    init(_ sources: [PortedSource], _ declarations: SourceDeclarations) {
+    /// - Parameters:
+    ///   - declarations: those of the sources that are copied.
+    ///   - objectClasses: the classes of managed objects of all sources that were read.
+    init(_ sources: [PortedSource], _ declarations: SourceDeclarations, objectClasses: Set<String>) {
         self.declarations = declarations
+        self.objectClasses = objectClasses
         for source in sources {
             let ported = SwiftLexer.tokens(of: source.ported)
             // The lines are the original's.
@@ -74,6 +86,11 @@ struct PortStubs {
                 lines[token.text] = token.line
             }
             variables = VariableTypes(ported)
+            arePublic =
+                arePublic
+                || ported.indices.contains {
+                    ["public", "open"].contains(ported[$0].text) && ported.isWord($0) && !ported.isMark($0 - 1, ".")
+                }
             names = (declarations.names[source.file] ?? SourceNames([])).union(SourceNames(ported))
             for index in ported.indices { examine(ported, index, source.file, lines) }
             let found = Set(ported.indices.compactMap { ImplicitMember(ported, $0) })
@@ -108,7 +125,7 @@ struct PortStubs {
             !declarations.declares(token.text), !Self.isSkipped(tokens, index)
         else { return }
         let isType = Self.isTypePosition(tokens, index)
-        let isMemberBase = tokens.isMark(index + 1, ".")
+        let isMemberBase = tokens.isMark(index + 1, ".") || tokens.isSubscript(index + 1)
         let isCall = tokens.isMark(index + 1, "(")
         let isGeneric =
             tokens.isMark(index + 1, "<") && tokens[index + 1].range.lowerBound == token.range.upperBound
@@ -116,6 +133,8 @@ struct PortStubs {
         var found =
             missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
         if isCall { MissingType.add(tokens, index, to: &found.initialisers) }
+        if isCall, tokens.isWord(index - 1, "throw") { found.isThrown = true }
+        if tokens.isWord(index - 1, "extension") { found.add(extension: tokens, at: index) }
         found.isType = found.isType || isType || isMemberBase
         if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
@@ -172,6 +191,7 @@ struct PortStubs {
     private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
         guard index > 0 else { return false }
         let before = tokens[index - 1]
+        if before.isWord("extension") { return true }
         if [":", "<", ">", "["].contains(before.text) || ["as", "is", "any", "some"].contains(before.text) {
             return before.isMark(">") ? index > 1 && tokens[index - 2].isMark("-") : true
         }
@@ -200,6 +220,7 @@ struct PortStubs {
 
     private func kind(_ tokens: [SwiftToken], _ index: Int) -> MissingType.Kind {
         let name = tokens[index].text
+        if objectClasses.contains(name) { return .object }
         if let (type, kind, place) = Self.inheritance(tokens, index) {
             let isProtocol = ["Protocol", "able", "ible", "Delegate", "ing"].contains { name.hasSuffix($0) }
             if kind != "class" || place > 0 || isProtocol { return .protocol }
@@ -209,7 +230,9 @@ struct PortStubs {
         let isCall = tokens.isMark(index + 1, "(")
         let before = tokens[index - 1].text
         let startsLine = tokens[index].isFirstOnLine && !["=", ",", "(", ":", "?", "return"].contains(before)
-        if isCall, startsLine || before == "{" || before == ";" { return .function }
+        // A value that is made to be asked something, `Migrator(name).start()`, is one of a type.
+        let isAsked = isCall && tokens.isMark(tokens.closing(index + 1) + 1, ".")
+        if isCall, !isAsked, startsLine || before == "{" || before == ";" { return .function }
         let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
         let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
         return (isElement || isCast) && !name.hasApplePrefix ? .object : .other
@@ -255,6 +278,25 @@ extension MissingType {
                 text += (text.isEmpty || token.kind == .mark ? "" : " ") + token.text
             }
             overridden[name] = (isStatic ? "class " : "") + declaration
+        }
+    }
+
+    /// Adds the initialisers that an extension asks of the type itself, and learns from its own if the type is a class.
+    fileprivate mutating func add(extension tokens: [SwiftToken], at index: Int) {
+        guard let open = tokens[index...].firstIndex(where: { $0.isMark("{") }) else { return }
+        var depth = 0
+        for position in open..<min(tokens.closing(open), tokens.count) {
+            depth += tokens[position].bracket
+            guard tokens.isWord(position, "init") else { continue }
+            if tokens.isMark(position - 1, ".") {
+                guard tokens.isWord(position - 2, "self"), tokens.isMark(position + 1, "(") else { continue }
+                let (labels, _) = Self.call(tokens, position)
+                if labels == ["context"] { kind = .object }
+                initialisers[labels] = initialisers[labels] ?? false
+            } else if depth == 1 {
+                let isConvenience = (1...4).contains { tokens.isWord(position - $0, "convenience") }
+                if !isConvenience { isValue = true }
+            }
         }
     }
 

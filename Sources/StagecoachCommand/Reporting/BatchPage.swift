@@ -101,27 +101,38 @@ struct BatchPage {
             if !summary.missing.isEmpty {
                 body.table(
                     "Without a result", id: "missing", header: ["source"],
-                    rows: summary.missing.prefix(Self.listed).map { [$0] })
+                    rows: summary.missing.prefix(Self.listed).map { [PathIdentity.shortened($0)] })
             }
             stores("Done", "done", results.filter { $0.status == .done || $0.status == .skipped }, &body)
             body.again(command)
+            body.remark("In the folder \(PathIdentity.canonical(".")), where paths without a slash in front begin.")
         }
     }
 
     private func stores(_ title: String, _ id: String, _ stores: [BatchResult], _ body: inout Markup) {
         guard !stores.isEmpty else { return }
-        let isDone = id == "done"
-        let header =
-            isDone ? ["#objects", "#rejected", "#references nil", "#time", "left out"] : ["#exit code", "why"]
-        let rows = stores.map { store in
-            let figures =
-                isDone
-                ? [store.objects ?? 0, store.rejected ?? 0, store.nilReferences ?? 0].map(Figures.count)
-                    + [store.seconds.map(Figures.duration) ?? "–", store.losses ?? "–"]
-                : ["\(store.exitCode)", store.message ?? "–"]
-            return [store.source] + figures + [store.destination]
+        typealias Column = (name: String, cell: (BatchResult) -> String)
+        func figure(_ name: String, _ count: @escaping (BatchResult) -> Int?) -> Column? {
+            // A column of zeros only takes room.
+            stores.contains { (count($0) ?? 0) > 0 } ? ("#" + name, { Figures.count(count($0) ?? 0) }) : nil
         }
-        body.table(title, id: id, header: ["source"] + header + ["destination"], rows: rows, most: Self.listed)
+        var columns: [Column?] = [("source", { PathIdentity.shortened($0.source) })]
+        if id == "done" {
+            columns += [
+                ("#objects", { Figures.count($0.objects ?? 0) }), figure("rejected", \.rejected),
+                figure("references nil", \.nilReferences), ("#time", { $0.seconds.map(Figures.duration) ?? "–" }),
+                stores.contains { $0.losses != nil } ? ("left out", { $0.amountsLost ?? "–" }) : nil,
+            ]
+        } else {
+            columns += [
+                ("#exit code", { "\($0.exitCode)" }), ("why", { PathIdentity.shortened($0.message ?? "–") }),
+            ]
+        }
+        columns.append(("destination", { PathIdentity.shortened($0.destination) }))
+        let shown = columns.compactMap(\.self)
+        body.table(
+            title, id: id, header: shown.map(\.name), rows: stores.map { store in shown.map { $0.cell(store) } },
+            most: Self.listed, stacks: true)
     }
 }
 

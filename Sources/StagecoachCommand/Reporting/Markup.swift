@@ -72,27 +72,33 @@ extension Markup {
     ///
     /// - Parameters:
     ///   - header: the names of the columns; `#` begins that of a column of numbers.
+    ///   - stacks: true for rows that a phone shows as blocks, a line for each cell with the name of its column.
     ///   - most: the greatest number of rows that are shown; a remark tells how many more there are.
     mutating func table(
         _ title: String, level: String = "h2", id: String, header: [String], rows: [[String]], most: Int = .max,
-        footer: [String]? = nil
+        footer: [String]? = nil, stacks: Bool = false
     ) {
         element(level, title)
         func isNumber(_ column: Int) -> Bool { header.indices.contains(column) && header[column].hasPrefix("#") }
+        func words(_ column: Int) -> String { isNumber(column) ? String(header[column].dropFirst()) : header[column] }
         func row(_ cells: [String], _ rows: inout Markup) {
             rows.element("tr") { row in
                 for (index, cell) in cells.enumerated() {
-                    row.element("td", ["class": isNumber(index) ? "n" : index == 0 ? "name" : "word"], cell)
+                    let kind = isNumber(index) ? "n" : index == 0 ? "name" : "word"
+                    if stacks {
+                        row.element("td", ["class": kind, "data-name": words(index)], cell)
+                    } else {
+                        row.element("td", ["class": kind], cell)
+                    }
                 }
             }
         }
         element("div", ["class": "scroll", "tabindex": "0"]) { box in
-            box.element("table", ["id": id]) { table in
+            box.element("table", stacks ? ["id": id, "class": "stacked"] : ["id": id]) { table in
                 table.element("thead") { head in
                     head.element("tr") { line in
-                        for (index, name) in header.enumerated() {
-                            let words = isNumber(index) ? String(name.dropFirst()) : name
-                            line.element("th", ["class": isNumber(index) ? "n" : "word", "scope": "col"], words)
+                        for index in header.indices {
+                            line.element("th", ["class": isNumber(index) ? "n" : "word", "scope": "col"], words(index))
                         }
                     }
                 }

@@ -7,27 +7,31 @@ import Synchronization
 /// A file of metrics for a collector: replaced as a whole when the work begins, every two seconds while it runs, and at its end
 /// with the exit code. It replaces a file of metrics of an earlier run, and no other file.
 ///
-/// It holds names of files and figures, no data of a store, so it is as readable as the process's umask lets it be.
+/// It holds names of files and figures, no data of a store, so everybody may read it, as far as the process's umask allows:
+/// collectors are other users. Several commands may have their files in one folder, where a collector reads them all: the labels
+/// of a command are in each of its series, and a name has the same type and help in every command.
 enum MetricsFile {
     /// Writes the file around a piece of work.
     ///
     /// - Parameters:
     ///   - path: the file; nil for none.
+    ///   - labels: what tells the work from others: names with their values.
     ///   - figures: adds what is known now; called from another thread, too.
     /// - Throws: `output.exists`, `output.folder` and others (73, 74, 77) before the work if the file cannot be made; the
     ///   errors of the work. Later failures to write it are of no consequence.
     static func during(
-        _ path: String?, _ figures: @escaping @Sendable (inout OpenMetricsText) -> Void, _ work: () throws -> Void
+        _ path: String?, of labels: [(name: String, value: String)],
+        _ figures: @escaping @Sendable (inout OpenMetricsText) -> Void, _ work: () throws -> Void
     ) throws {
         guard let path else { return try work() }
         let started = Date()
         @Sendable func write(exitCode: Int32?) throws(MigrationError) {
-            var text = OpenMetricsText(isRunning: exitCode == nil)
+            var text = OpenMetricsText(labels, isRunning: exitCode == nil)
             text.gauge("exit_code", "The exit code; absent while the command runs", exitCode.map(Double.init))
             text.gauge("start_time_seconds", "When the command began", started.timeIntervalSince1970.rounded())
             text.gauge("update_time_seconds", "When the file was written", Date().timeIntervalSince1970.rounded())
             figures(&text)
-            try ReportFile.write(path, text.text, replacing: OpenMetricsText.mark)
+            try ReportFile.write(path, text.text, permissions: nil, replacing: OpenMetricsText.mark)
         }
         try ReportFile.check(path, replacing: OpenMetricsText.mark)
         try write(exitCode: nil)
@@ -77,23 +81,21 @@ final class RunMetrics: Sendable {
         let (now, before, outcome) = (counter.snapshot, counter.rowsBefore, outcome.withLock { $0 })
         text.gauge(
             "run", "1, with the stores", [(["source": request.source, "destination": request.destination], 1)])
-        text.counter("rows", "Rows and links done", Double(before + now.rows))
+        text.rows(before + now.rows)
         text.gauge("rows_expected", "Rows and links in all, an estimate", Double(before + now.totalRows))
-        text.gauge(
-            "destination_bytes", "Size of the destination's file", Double(outcome?.bytes ?? now.destinationBytes))
-        text.counter("spilled_bytes", "Bytes written to work files", Double(outcome?.spilled ?? now.spilledBytes))
-        text.phases("Time by phase", counter.phaseSeconds)
-        text.counter("processor_seconds", "Processor time", clock.processorSeconds)
+        text.sizes(destination: outcome?.bytes ?? now.destinationBytes, spilled: outcome?.spilled ?? now.spilledBytes)
+        text.phases(counter.phaseSeconds)
+        text.processorSeconds(clock.processorSeconds)
         text.gauge("memory_bytes", "Resident memory", ProcessMemory.currentResident().map(Double.init))
-        text.gauge("memory_peak_bytes", "Peak resident memory", ProcessMemory.peakResident().map(Double.init))
+        text.peak(ProcessMemory.peakResident())
         text.gauge(
             "memory_limit_bytes", "Limit of the resident memory",
             (counter.trace?.plans.last?.memory.limit ?? request.options.memoryLimit).map(Double.init))
         guard let outcome else { return }
         text.gauge("objects_made", "Objects of the destination that were made", outcome.objects.map(Double.init))
-        text.gauge("rejected_objects", "Objects that break rules", Double(outcome.rejected))
         text.losses(
-            outcome.left.map { ($0.objects, $0.values, $0.links) } ?? (0, 0, 0), nilReferences: outcome.nilReferences)
+            outcome.left.map { ($0.objects, $0.values, $0.links) } ?? (0, 0, 0), rejected: outcome.rejected,
+            nilReferences: outcome.nilReferences)
     }
 }
 
@@ -104,10 +106,25 @@ extension ProgressCounter {
     }
 }
 
+// The figures of a run and of a batch. Several commands' files in one folder agree in the type and help of each name.
 extension OpenMetricsText {
-    /// Adds what the source has and no entity mapping reads, and the references that became nil. A series is there with a 0
+    mutating func rows(_ count: Int) { counter("rows", "Rows and links done", Double(count)) }
+
+    mutating func processorSeconds(_ seconds: Double) { counter("processor_seconds", "Processor time", seconds) }
+
+    mutating func peak(_ bytes: Int?) {
+        gauge("memory_peak_bytes", "Peak resident memory of a process", bytes.map(Double.init))
+    }
+
+    mutating func sizes(destination: Int, spilled: Int) {
+        gauge("destination_bytes", "Size of the destinations", Double(destination))
+        counter("spilled_bytes", "Bytes written to work files", Double(spilled))
+    }
+
+    /// Adds the objects that break rules, what the source has and no entity mapping reads, and the references that became nil. A series is there with a 0
     /// too, so that a collector sees it rise; one that is not counted is absent.
-    mutating func losses(_ left: (objects: Int?, values: Int?, links: Int?), nilReferences: Int) {
+    mutating func losses(_ left: (objects: Int?, values: Int?, links: Int?), rejected: Int, nilReferences: Int) {
+        gauge("rejected_objects", "Objects that break rules", Double(rejected))
         let counts = [("objects", left.objects), ("values", left.values), ("links", left.links)]
         let samples = counts.compactMap { kind, count in
             count.map { (labels: ["kind": kind] as KeyValuePairs, value: Double($0)) }
@@ -117,8 +134,9 @@ extension OpenMetricsText {
     }
 
     /// Adds the seconds of each phase.
-    mutating func phases(_ help: String, _ seconds: [String: Double]) {
-        counter("phase_seconds", help, seconds.sorted { $0.key < $1.key }.map { (["phase": $0.key], $0.value) })
+    mutating func phases(_ seconds: [String: Double]) {
+        counter(
+            "phase_seconds", "Time by phase", seconds.sorted { $0.key < $1.key }.map { (["phase": $0.key], $0.value) })
     }
 
     /// Adds the figures of a batch.
@@ -131,15 +149,14 @@ extension OpenMetricsText {
         gauge("stores_expected", "Stores in all", Double(count))
         gauge("batch_seconds", "Time since the batch began", seconds)
         counter("store_seconds", "Time, summed over the stores", summary.seconds)
-        counter("processor_seconds", "Processor time, summed over the stores", summary.processorSeconds)
-        counter("rows", "Rows and links done, summed over the stores", Double(summary.rows))
-        phases("Time by phase, summed over the stores", summary.phaseSeconds)
+        processorSeconds(summary.processorSeconds)
+        rows(summary.rows)
+        phases(summary.phaseSeconds)
         counter("objects", "Objects of the destinations that were made", Double(summary.objects))
-        gauge("destination_bytes", "Size of the destinations", Double(summary.destinationBytes))
-        counter("spilled_bytes", "Bytes written to work files", Double(summary.spilledBytes))
-        gauge("memory_peak_bytes", "Peak resident memory of a process", Double(summary.peakMemory))
-        gauge("rejected_objects", "Objects that break rules", Double(summary.rejected))
+        sizes(destination: summary.destinationBytes, spilled: summary.spilledBytes)
+        peak(summary.peakMemory)
         losses(
-            (summary.leftOutObjects, summary.leftOutValues, summary.leftOutLinks), nilReferences: summary.nilReferences)
+            (summary.leftOutObjects, summary.leftOutValues, summary.leftOutLinks), rejected: summary.rejected,
+            nilReferences: summary.nilReferences)
     }
 }

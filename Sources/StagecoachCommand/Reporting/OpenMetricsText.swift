@@ -7,9 +7,14 @@ struct OpenMetricsText {
     static let mark = "# TYPE stagecoach_running gauge"
 
     private var lines: [String] = []
+    /// The labels of every sample, in front of its own.
+    private let labels: [(name: String, value: String)]
 
-    /// - Parameter isRunning: false at the end of the work.
-    init(isRunning: Bool) {
+    /// - Parameters:
+    ///   - labels: the labels of every sample.
+    ///   - isRunning: false at the end of the work.
+    init(_ labels: [(name: String, value: String)], isRunning: Bool) {
+        self.labels = labels
         gauge("running", "1 while the command runs, 0 when it has ended", isRunning ? 1 : 0)
     }
 
@@ -38,8 +43,9 @@ struct OpenMetricsText {
         guard !samples.isEmpty else { return }
         let name = "stagecoach_" + name
         lines += ["# TYPE \(name) \(type)", "# HELP \(name) \(help)"]
-        for (labels, value) in samples where value.isFinite {
-            let pairs = labels.map { "\($0.key)=\"\($0.value.escaped(["\\": "\\\\", "\"": "\\\"", "\n": "\\n"]))\"" }
+        for (own, value) in samples where value.isFinite {
+            let all = labels + own.map { (name: $0.key, value: $0.value) }
+            let pairs = all.map { "\($0.name)=\"\($0.value.escaped(["\\": "\\\\", "\"": "\\\"", "\n": "\\n"]))\"" }
             // Whole numbers have no exponent: some readers take none.
             let number = Int(exactly: value).map { "\($0)" } ?? "\(value)"
             lines.append(name + suffix + (pairs.isEmpty ? "" : "{\(pairs.joined(separator: ","))}") + " \(number)")

@@ -33,20 +33,23 @@ enum ReportFile {
     }
 
     /// - Parameters:
-    ///   - permissions: the permissions of the file, less those of the process's umask.
+    ///   - permissions: the permissions of the file, less those of the process's umask; nil for a file without values of a
+    ///     store, which everybody may read.
     ///   - mark: the mark in the first bytes of a file that may be replaced.
     static func write(
-        _ path: String, _ content: String, permissions: FilePermissions = .own, replacing mark: String = unfinishedMark
+        _ path: String, _ content: String, permissions: FilePermissions? = .own,
+        replacing mark: String = unfinishedMark
     ) throws(MigrationError) {
+        let mode = permissions?.file ?? 0o644
         let folder = PathIdentity.folder(of: path)
         let part = "\(folder)/.\(PathIdentity.name(of: path)).stagecoach-part"
         // A file without a name leaves nothing behind if the process is killed.
-        var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, permissions.file) }
+        var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, mode) }
         let hasName = descriptor < 0
         if hasName {
             unlink(part)
             descriptor = SystemCall.uninterrupted {
-                open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, permissions.file)
+                open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
             }
         }
         guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }

@@ -18,7 +18,7 @@ enum BatchWording {
             case .crashed: "crashed \(result.exitCode)  \(way)  \(result.message ?? "")"
             case .postponed: "postponed  \(way)  \(result.message ?? "")"
             }
-        return text.printable + "\n"
+        return PathIdentity.shortened(text).printable + "\n"
     }
 
     private static func nilReferences(_ result: BatchResult) -> String {
@@ -67,9 +67,10 @@ enum BatchWording {
             lines += Array(stores.prefix(20)).titled(title, indent: 2)
             if stores.count > 20 { lines.append("  and \(Figures.count(stores.count - 20)) more") }
         }
-        list("Not done", summary.failures.map { "\($0.exitCode)  \(reason($0))" })
-        list("Without a result", summary.missing)
-        lines += ["", "Results: \(results.map(PathIdentity.canonical).joined(separator: ", "))"]
+        list("Not done", summary.failures.map { "\($0.exitCode)  \(PathIdentity.shortened(reason($0)))" })
+        list("Without a result", summary.missing.map(PathIdentity.shortened))
+        let files = results.map { PathIdentity.shortened(PathIdentity.canonical($0)) }
+        lines += ["", "Results: \(files.joined(separator: ", "))"]
         return lines.printableText
     }
 

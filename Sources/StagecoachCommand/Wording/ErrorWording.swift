@@ -12,7 +12,18 @@ package enum ErrorWording {
 
     /// Returns the exit code: the error's category; 70 for an error of a foreign type.
     package static func exitCode(_ error: any Error) -> Int32 {
-        (error as? MigrationError)?.category.rawValue ?? (error as? BatchUnfinished)?.exitCode
+        (error as? MigrationError)?.category.rawValue ?? (error as? ToldFailure)?.exitCode
             ?? MigrationError.Category.internal.rawValue
+    }
+}
+
+/// A failure of which all has been said: stores of a batch that are not done, or one object among several that is not there. It
+/// only carries the exit code.
+struct ToldFailure: Error {
+    let exitCode: Int32
+
+    /// Throws the failure unless the exit code is 0.
+    static func check(_ exitCode: Int32) throws {
+        if exitCode != 0 { throw ToldFailure(exitCode: exitCode) }
     }
 }

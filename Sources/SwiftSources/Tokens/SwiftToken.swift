@@ -46,6 +46,11 @@ extension [SwiftToken] {
     package func isWord(_ index: Int, _ text: String) -> Bool { indices.contains(index) && self[index].isWord(text) }
     package func isWord(_ index: Int) -> Bool { indices.contains(index) && self[index].kind == .word }
 
+    /// Tells whether a bracket follows a name without a space, as in `Defaults[.migrated]`.
+    package func isSubscript(_ index: Int) -> Bool {
+        isMark(index, "[") && index > 0 && self[index - 1].range.upperBound == self[index].range.lowerBound
+    }
+
     /// Tells whether a source imports a module.
     package func imports(_ module: String) -> Bool {
         indices.contains { isWord($0, "import") && isWord($0 + 1, module) }

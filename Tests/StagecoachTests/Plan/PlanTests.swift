@@ -160,7 +160,7 @@ struct PlanTests {
                 }
             } == [])
         #expect(
-            try refusal("plan.outdated", ["--batch-size is not given, it was 3"]) {
+            try refusal("plan.outdated", ["--batch-size was 3, and is not given now"]) {
                 $0.inputs.options["--batch-size"] = "3"
             } == [])
         #expect(try refusal("plan.outdated", ["source model: Book"]) { $0.inputs.sourceModel["Book"] = "00" } == [])

@@ -196,7 +196,7 @@ struct PolicyStateTests {
             #expect(calls[0].starts(with: all.prefix(Int(first) - 1)))
             // Each object counts once, those before the kill too.
             #expect(manager.userInfo?["count"] as? Int == Int(Self.rows))
-            #expect(resume.resume == "A killed run resumes inside the entity that it was at")
+            #expect(resume.resume == "A killed run resumes within the entity whose objects it was migrating")
             #expect(resume.entityMappings[0].obstacle == nil)
         } else {
             #expect(last == all || last.isEmpty)

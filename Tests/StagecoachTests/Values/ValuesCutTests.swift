@@ -217,7 +217,7 @@ struct ValuesCutTests {
             #expect(try migration.run().leftBehind?.lines.flatMap { $0.suggestions ?? [] }.map(\.text) ?? [] == hints)
             return hints
         }
-        let line = "Product.cents, which nothing gives a value, takes its numbers"
+        let line = "Product.cents gets no value and takes its numbers"
         let json = ": \"cents\": \"$source.price\" in the entity mapping IEM_Transform_Product"
         #expect(try texts(.integer64) == [line + ", and cuts the fraction of 2 of 3 values" + json])
         #expect(try texts(.double) == [line + json])

@@ -70,7 +70,7 @@ extension ExpressionCheck {
         for type in [one, other] where type == .transformable || type == .reference || type == .null { return }
         try mistyped(
             "a value of type \(one.label) is not compared with one of type \(other.label)", at: Self.text(node),
-            remedy: one == .date || other == .date ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
+            remedy: ExpressionType.remedy(comparing: one, other))
     }
 
     private func checkWhole(

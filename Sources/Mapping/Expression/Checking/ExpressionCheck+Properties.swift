@@ -211,6 +211,29 @@ extension MappingModel {
     }
 }
 
+extension SourcePredicate {
+    /// Checks a predicate over the objects of an entity as a source filter is checked: names, kinds and types.
+    ///
+    /// - Throws: `mapping.unknownKeyPath`, `expression.type`, `expression.variable` and the other codes of a mapping model's
+    ///   filter (78), with the column.
+    /// - Complexity: O(n) in nodes.
+    package func check(from entity: EntityDescription, in model: ManagedObjectModel) throws(MigrationError) {
+        let context = MigrationError.Context(entity: entity.definition.name, expression: format)
+        var check = ExpressionCheck(
+            source: entity, destination: nil, sourceModel: model, names: nil, made: [:],
+            variables: ExpressionCheck.filterVariables, makers: [], isLenient: false)
+        do { try check.check(node) } catch { throw error.described(format, context) }
+        try checkSourcePaths(from: entity)
+        var resolver = EntityKeyPathResolver([entity])
+        do throws(MigrationError) {
+            _ = try PredicateProgram(compiling: self, resolver: &resolver, context: context)
+        } catch {
+            // Objects can evaluate more than programs can.
+            guard error.code == "expression.unsupported" else { throw error }
+        }
+    }
+}
+
 extension EntityDescription {
     /// Compiles the regular expressions that validation uses.
     ///

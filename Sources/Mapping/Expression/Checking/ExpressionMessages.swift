@@ -6,7 +6,7 @@ enum ExpressionMessages {
     enum ArgumentKind: String {
         case text = "a String"
         case number = "a number"
-        case place = "a number, a whole one,"
+        case place = "a whole number"
         case date = "a Date"
 
         func admits(_ kind: ExpressionKind) -> Bool {

@@ -90,11 +90,10 @@ enum ValueOrder {
         case _ where left.isNumber && right.isNumber: return order(left, right)
         default: break
         }
-        let isDate = left.isDate || right.isDate
         if left.label == right.label { throw .type("values of type \(left.label) have no order") }
         throw .type(
             "a value of type \(left.label) is not compared with one of type \(right.label)",
-            remedy: isDate ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
+            remedy: ExpressionType.remedy(comparing: left.scalarType, right.scalarType))
     }
 
     /// Returns the order of two values in a sort, with nil first.
