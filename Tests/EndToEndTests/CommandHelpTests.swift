@@ -76,7 +76,7 @@ struct CommandHelpTests {
                                             every option.
 
                 Example:
-                  stagecoach infer --from Library.xcdatamodeld:Library \
+                  stagecoach infer --from Library.xcdatamodeld:Library \\
                       --to 'Library.xcdatamodeld:Library 2' -o library.json
                       to a file
 
@@ -267,17 +267,17 @@ struct CommandHelpTests {
                 Examples:
                   stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld
                       to the current version, by inference
-                  stagecoach migrate old.sqlite new.sqlite \
-                      --to 'Library.xcdatamodeld:Library 2' --mapping library.json \
+                  stagecoach migrate old.sqlite new.sqlite \\
+                      --to 'Library.xcdatamodeld:Library 2' --mapping library.json \\
                       --memory-limit 64M
                       by a mapping model, within 64 MiB
-                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \\
                       --mapping authors.json --mapping books.json
                       by two mapping models in turn
-                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld \
+                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld \\
                       --append
                       add the objects of another store
-                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld \\
                       --mapping 1to2.cdm --mapping 2to3.cdm
                       from version to version
 

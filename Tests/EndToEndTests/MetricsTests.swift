@@ -75,8 +75,8 @@ struct MetricsTests {
             ], through: [try #require(Self.exporter)], command: nil)
         var page = ""
         for _ in 0..<100 where process.isRunning && page.isEmpty {
-            let address = try #require(URL(string: "http://127.0.0.1:\(port)/metrics"))
-            page = (try? String(contentsOf: address, encoding: .utf8)) ?? ""
+            let ask = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"
+            page = try CommandBinary.run(["-c", ask], through: ["/bin/bash"], command: nil).output
             if page.isEmpty { usleep(100_000) }
         }
         process.terminate()
@@ -188,7 +188,9 @@ struct MetricsTests {
                     "m.prom",
                 ], in: folder.path)
             #expect(outcome.code == 0, "\(outcome.messages)")
-            let metrics = try metrics(folder.file("m.prom"), of: "command=\"\(command[0])\",store=")
+            let store = try real(folder.path) + "/" + (command[0] == "check" ? "old.sqlite" : "new.sqlite")
+            let metrics = try metrics(
+                folder.file("m.prom"), of: "command=\"\(command[0])\",store=\"\(store)\"")
             #expect(metrics["stagecoach_rejected_objects"] == 1 && metrics["stagecoach_nil_references"] == 1)
             #expect(metrics["stagecoach_rows_total"] == metrics["stagecoach_rows_expected"])
             #expect(metrics["stagecoach_left_out{kind=\"objects\"}"] == 0)

@@ -204,7 +204,8 @@ struct PolicyLibraryTests {
             "PlacePolicy", "AlbumPolicy", "ArchivePolicy", "BudgetPolicy", "RecipePolicy", "StationPolicy",
             "JREntryPolicy",
             "EpisodePolicy", "InvoicePolicy", "StickerPolicy", "TaskPolicy", "TripPolicy", "LoanPolicy", "PlantPolicy",
-            "HabitPolicy", "MemoPolicy", "OrderPolicy", "ScanPolicy", "podcastFor:manager:", "fahrenheit:",
+            "HabitPolicy", "MemoPolicy", "OrderPolicy", "ScanPolicy", "VehiclePolicy", "GarageLegacyPolicy",
+            "podcastFor:manager:", "fahrenheit:",
             "coordinateFromText:precision:", "slugForTitle:separator:",
         ] { #expect(check.output.contains(name), "\(name): \(check.output)") }
     }

@@ -334,6 +334,76 @@ struct PortTests {
         #expect(policy.registration.statement.contains("ScanPolicy.`class`(_:default:)"))
     }
 
+    @Test("Categories and class extensions of Objective-C are no classes")
+    func objectiveCExtensions() throws {
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Garage").path)
+        #expect(port.objectiveCPolicies.map(\.className) == ["GarageLegacyPolicy"])
+        #expect(port.objectiveCPolicies.first?.functions.map(\.selector) == ["plateOf:"])
+        // A key path of a class that nobody declares is a finding with its line.
+        let path = try #require(port.findings.first { $0.text.hasPrefix("#keyPath") })
+        #expect(path.kind == .manual && path.line == 43 && path.message.contains("--context"), "\(path)")
+    }
+
+    @Test("A pattern that no error of Swift matches on Linux becomes a conversion")
+    func foundationErrors() throws {
+        let folder = try TemporaryFolder()
+        try Data(
+            """
+            func work() {
+                do { try run() } catch let e as NSError where e.code == 3 { print(e.domain) } catch let x as NSError { print(x) }
+                do { try run() } catch let e as CocoaError { print(e) } catch {}
+            }
+            """.utf8
+        ).write(to: URL(fileURLWithPath: folder.file("P.swift")))
+        let output = folder.file("out")
+        try PolicySourceFiles.makeFolder(output)
+        let port = try PolicyPort(path: folder.file("P.swift"))
+        try port.write(to: output)
+        let ported = try String(contentsOfFile: output + "/P.swift", encoding: .utf8)
+        #expect(
+            ported.contains("catch let e where (e as NSError).code == 3 { let e = e as NSError print") == false
+                && ported.contains("catch let e where (e as NSError).code == 3 { let e = e as NSError;"), "\(ported)")
+        #expect(ported.contains("catch let x { let x = x as NSError;"), "\(ported)")
+        #expect(ported.contains("catch let e as CocoaError {"), "\(ported)")
+    }
+
+    @Test("Sources of the context are known, and not copied")
+    func context() throws {
+        let folder = try TemporaryFolder()
+        for name in ["app", "policies"] {
+            try FileManager.default.createDirectory(
+                atPath: folder.file(name), withIntermediateDirectories: false)
+        }
+        try Data(
+            """
+            import CoreData
+            @objc(Book) class Book: NSManagedObject { @objc(author_name) @NSManaged var author: String? }
+            class OtherPolicy: NSEntityMigrationPolicy {}
+            """.utf8
+        ).write(to: URL(fileURLWithPath: folder.file("app/Book.swift")))
+        try Data(
+            """
+            import CoreData
+            class BookPolicy: NSEntityMigrationPolicy {
+                let key = #keyPath(Book.author)
+                func author(of object: NSManagedObject) -> String? { (object as? Book)?.author }
+            }
+            """.utf8
+        ).write(to: URL(fileURLWithPath: folder.file("policies/P.swift")))
+        let port = try PolicyPort(path: folder.file("policies"), context: [folder.file("app")])
+        #expect(port.findings.contains { $0.text == "#keyPath(Book.author)" && $0.replacement == "\"author_name\"" })
+        #expect(port.findings.allSatisfy { $0.file == "P.swift" })
+        #expect(port.registrations.map(\.className) == ["BookPolicy"])
+        #expect(port.missingTypes.map(\.name) == ["Book"] && port.missingTypes.first?.kind == .object)
+        let output = folder.file("out")
+        try PolicySourceFiles.makeFolder(output)
+        try port.write(to: output)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: output).sorted()
+                == ["P.swift", "RegisterPolicies.swift", "Stubs.swift"])
+    }
+
     @Test("Mapping models tell which functions expressions call, and which no source has")
     func mappings() throws {
         let folder = try TemporaryFolder()

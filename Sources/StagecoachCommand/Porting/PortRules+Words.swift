@@ -111,7 +111,7 @@ extension PortRules {
         let type = tokens[typeIndex].text
         switch type {
         case "CVarArg": argumentCast(at: index, mark: mark, type: typeIndex)
-        case "NSSet", "NSMutableSet", "NSCountedSet", "NSOrderedSet": setDefault(after: typeIndex)
+        case "NSSet", "NSMutableSet", "NSCountedSet": setDefault(after: typeIndex)
         case "NSObject", "AnyObject": objectCast(at: index, mark: mark, type: typeIndex)
         case "Set", "[": elementCast(at: typeIndex)
         default: break
@@ -186,7 +186,7 @@ extension PortRules {
         }.joined()
         change(
             from: index, to: open,
-            "catch let \(name)\(condition.isEmpty ? "" : " " + condition) { let \(name) = \(name) as NSError",
+            "catch let \(name)\(condition.isEmpty ? "" : " " + condition) { let \(name) = \(name) as NSError;",
             "On Linux no error of Swift matches 'as NSError' in a pattern: the error is converted behind it")
         return open + 1
     }

@@ -61,6 +61,7 @@ extension PortStubs {
             var first: Missing? { stop("first") }
             var last: Missing? { stop("last") }
             var count: Int { stop("count") }
+            @discardableResult func count(_ value: Any?) -> Missing { stop("count") }
             var isEmpty: Bool { stop("isEmpty") }
             func filter(_ format: String, _ arguments: Any?...) -> Missing { stop("filter") }
             func sorted(byKeyPath path: String, ascending: Bool = true) -> Missing { stop("sorted") }

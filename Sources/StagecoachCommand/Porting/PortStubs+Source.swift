@@ -144,7 +144,9 @@ extension PortStubs {
     /// Returns the lines that give a type every member, of any type.
     private static func anyMembers(_ name: String) -> [String] {
         [
-            "static subscript(key: Missing) -> Missing {", "    get { stop(\"\(name)\") }",
+            "static subscript<Value>(key: Missing) -> Value {", "    get { stop(\"\(name)\") }",
+            "    set { stop(\"\(name)\") }", "}", "static subscript(key: Missing) -> Missing {",
+            "    get { stop(\"\(name)\") }",
             "    set { stop(\"\(name)\") }", "}",
             "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
             "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
@@ -209,6 +211,11 @@ enum PublicStubs {
             /( *)((?:@[A-Za-z_]+ )*)((?:override |required |convenience |static |class |final |nonmutating )*)(func|var|let|subscript|init|struct|class|enum|protocol|typealias)\b(.*)/
         guard let match = line.wholeMatch(of: pattern) else { return String(line) }
         let access = match.4 == "class" ? "open" : "public"
-        return "\(match.1)\(match.2)\(access) \(match.3)\(match.4)\(match.5)"
+        // The compiler finds out for itself which internal values threads may share, and of public ones has to be told.
+        var rest = String(match.5)
+        if ["struct", "enum"].contains(match.4), !rest.contains("Sendable"), rest.hasSuffix(" {") {
+            rest = rest.dropLast(2) + (rest.contains(":") ? ", " : ": ") + "@unchecked Sendable {"
+        }
+        return "\(match.1)\(match.2)\(access) \(match.3)\(match.4)\(rest)"
     }
 }

@@ -129,10 +129,11 @@ extension HelpText {
     /// Returns a text, or its beginning up to a sign or a blank, that fits into some columns.
     private func cut(_ text: String, to room: Int) -> String {
         guard text.count > room else { return text }
-        let beginning = text.prefix(room - 2)
+        // What is cut off begins with the sign.
+        let beginning = text.prefix(room + 1)
         for sign in ["; ", ": ", ", ", " ("] {
             if let end = beginning.range(of: sign, options: .backwards) { return String(text[..<end.lowerBound]) }
         }
-        return beginning.lastIndex(of: " ").map { text[..<$0] + " …" } ?? text
+        return text.prefix(room - 2).lastIndex(of: " ").map { text[..<$0] + " …" } ?? text
     }
 }

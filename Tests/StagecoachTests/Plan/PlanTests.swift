@@ -187,7 +187,9 @@ struct PlanTests {
         options.plan = try fixture.migration(fixture.options()).plan()
         options.strictValidation = true
         #expect(
-            try fixture.problems("plan.outdated", .configuration, naming: ["--strict-validation is given"]) {
+            try fixture.problems(
+                "plan.outdated", .configuration, naming: ["--strict-validation was not given, and is given now"]
+            ) {
                 try $0.migration(options).run()
             } == [])
         options.strictValidation = false
