@@ -208,13 +208,16 @@ enum PublicStubs {
 
     private static func declaration(_ line: Substring) -> String {
         let pattern =
-            /( *)((?:@[A-Za-z_]+ )*)((?:override |required |convenience |static |class |final |nonmutating )*)(func|var|let|subscript|init|struct|class|enum|protocol|typealias)\b(.*)/
+            /( *)((?:@[A-Za-z_]+ )*)((?:override |required |convenience |static |class |final |nonmutating |mutating |indirect )*)(func|var|let|subscript|init|struct|class|enum|protocol|typealias)\b(.*)/
         guard let match = line.wholeMatch(of: pattern) else { return String(line) }
-        let access = match.4 == "class" ? "open" : "public"
+        let access = match.4 == "class" && !match.3.contains("final") ? "open" : "public"
         // The compiler finds out for itself which internal values threads may share, and of public ones has to be told.
         var rest = String(match.5)
-        if ["struct", "enum"].contains(match.4), !rest.contains("Sendable"), rest.hasSuffix(" {") {
-            rest = rest.dropLast(2) + (rest.contains(":") ? ", " : ": ") + "@unchecked Sendable {"
+        if ["struct", "enum"].contains(match.4), let body = rest.firstRange(of: " {") {
+            let head = rest[..<body.lowerBound]
+            if !head.contains("Sendable") {
+                rest.insert(contentsOf: (head.contains(":") ? ", " : ": ") + "@unchecked Sendable", at: body.lowerBound)
+            }
         }
         return "\(match.1)\(match.2)\(access) \(match.3)\(match.4)\(rest)"
     }
