@@ -213,11 +213,10 @@ extension MigrationError: CustomStringConvertible {
         }
         var message = message
         var details: [String] = []
-        // The source object goes with the other details, unless it has the name of the object itself.
-        let source = context.sourceObjectID.map { " (source object \($0))" }
-        if let source, let id = context.sourceObjectID, context.objectID != nil, message.hasSuffix(source) {
-            message.removeLast(source.count)
-            if id != context.objectID { details.append("source object \(id)") }
+        // The source object stands with the other details, in the same parentheses.
+        if context.objectID != nil, message.last == ")", let start = message.ranges(of: " (source object ").last {
+            details.append(String(message[start.lowerBound...].dropFirst(2).dropLast()))
+            message = String(message[..<start.lowerBound])
         }
         text += message
         if let mapping = context.entityMapping { details.append("entity mapping \(mapping)") }

@@ -121,7 +121,7 @@ struct CommandAgreementTests {
             #expect(outcome.code == 65, "\(command): \(outcome.words)")
             if command == "check" { continue }
             #expect(
-                outcome.words.contains("A required attribute has no value (source object Note/p1)"),
+                outcome.words.contains("A required attribute has no value (source object Note/p1, "),
                 "\(command): \(outcome.words)")
         }
         let rejecting = try inputs.run(["plan", "old.sqlite", "new.sqlite"], ["--on-invalid", "reject"])
@@ -145,7 +145,7 @@ struct CommandAgreementTests {
                 "<relationship name=\"notes\" optional=\"YES\" toMany=\"YES\" destinationEntity=\"Note\" inverseName=\"book\" inverseEntity=\"Note\"/>"
             )
         ) { $0.insert("Note", 1, ["a": .text("x")]) }
-        let words = "A required relationship has no destination (source object Note/p1)"
+        let words = "A required relationship has no destination (source object Note/p1, "
         for (command, outcome) in try inputs.all("Note/p1") {
             #expect(outcome.code == 65, "\(command): \(outcome.words)")
             if command == "check" { continue }

@@ -53,7 +53,7 @@ struct CommandLimitTests {
         #expect(events.first?.contains("\"event\":\"started\"") == true, "\(outcome.messages)")
         #expect(events.last?.contains("\"event\":\"finished\"") == true, "\(outcome.messages)")
         let metrics = try String(contentsOfFile: folder.file("metrics.txt"), encoding: .utf8)
-        #expect(metrics.contains("exit_code 0"), "\(metrics)")
+        #expect(metrics.contains(/stagecoach_exit_code\{.*\} 0\n/), "\(metrics)")
         #expect(try Self.files(folder) == ["new.sqlite", "metrics.txt", "report.json"])
     }
 

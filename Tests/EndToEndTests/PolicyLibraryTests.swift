@@ -30,7 +30,7 @@ struct PolicyLibraryTests {
     private func arguments(_ source: String, _ destination: String, _ libraries: String...) -> [String] {
         [
             "migrate", source, destination, "--to", Self.models,
-            "--mapping", PolicyLibrary.example.appendingPathComponent("contacts.json").path, "--check", "full",
+            "--mapping", PolicyLibrary.example.appendingPathComponent("contacts.json").path,
         ] + libraries.flatMap { ["--policies", $0] }
     }
 
@@ -54,7 +54,7 @@ struct PolicyLibraryTests {
         let folder = try TemporaryFolder()
         let source = try source(in: folder)
         let destination = folder.file("new.sqlite")
-        let outcome = try CommandBinary.run(arguments(source, destination, library))
+        let outcome = try CommandBinary.run(arguments(source, destination, library) + ["--check", "full"])
         #expect(outcome.code == 0, "\(outcome.messages)")
         let connection = try Connection(path: destination, flags: SQLITE_OPEN_READWRITE)
         func rows(_ select: String) throws -> [String] {

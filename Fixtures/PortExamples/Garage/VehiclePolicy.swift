@@ -5,7 +5,7 @@ import Foundation
 // errors of the app that are made and thrown, extensions of types that are elsewhere.
 
 public class VehiclePolicy: NSEntityMigrationPolicy {
-    public var paint: VehiclePaint = .plain
+    public var paint: VehiclePaint?
 
     public override func createDestinationInstances(
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
