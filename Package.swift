@@ -135,7 +135,8 @@ let package = Package(
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
-                "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "TestSupport",
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "SwiftSources",
+                "TestSupport",
             ],
             swiftSettings: tests),
         .testTarget(

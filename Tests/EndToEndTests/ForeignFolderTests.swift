@@ -135,7 +135,8 @@ struct ForeignFolderTests {
         -> CommandBinary.Outcome
     {
         try CommandBinary.run(
-            ["batch", "old.sqlite", "--to", Self.models] + arguments, in: folder.path, through: OtherUsers.through(user))
+            ["batch", "old.sqlite", "--to", Self.models] + arguments, in: folder.path, through: OtherUsers.through(user)
+        )
     }
 
     @Test("A batch makes its stores in no folder or link of another user", arguments: strangers, [true, false])
