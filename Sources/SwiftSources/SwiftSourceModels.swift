@@ -3,10 +3,8 @@ import ManagedModel
 
 /// The models that Swift sources declare.
 ///
-/// ```text
-/// files  ->  tokens  ->  declarations  ->  types  ->  versions  ->  entities  ->  hashes
-///            Tokens/     Declarations/     Types/     Schema/       Models/       KnownHashes
-/// ```
+///     files  ->  tokens  ->  declarations  ->  types  ->  versions  ->  entities  ->  hashes
+///                Tokens/     Declarations/     Types/     Schema/       Models/       KnownHashes
 ///
 /// No compiler is asked: declarations say what SwiftData needs. A hash says afterwards if the reading is right
 /// (``EntityStanding``).

@@ -300,14 +300,14 @@ struct CommandHelpTests {
                       --restart             Begin anew if a run to DESTINATION was interrupted
                       --dry-run             Do everything but publish the destination
                 The result:            --keys, --unmappable, --id-map, --external-threshold,
-                                       --history, --cloudkit, --new-uuid
+                                       --history, --cloudkit, --new-uuid, --like, --unchecked
                 Memory and disk:       --memory-limit, --batch-size, --work-dir, --passes
                 Rejects and losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
                                        --allow-loss, --strict-validation, --repair
                 Reports and progress:  --report, --metrics, --progress, --progress-file,
                                        --profile, --json
-                For experts:           --via, --plan, --transformable-bytes, --unknown-hashes,
-                                       --check, --writer, --reader
+                For experts:           --via, --unmapped-stages, --plan, --transformable-bytes,
+                                       --unknown-hashes, --check, --writer, --reader
 
                 Example:
                   stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld

@@ -98,7 +98,7 @@ struct CommandLimitTests {
         #expect(outcome.output.split(separator: "\n").count { $0.hasPrefix("failed 74  ") } == 3, "\(outcome.output)")
         #expect(outcome.output.contains("No process could be started for the store"), "\(outcome.output)")
         #expect(outcome.output.contains("ulimit -u"), "\(outcome.output)")
-        let again = try CommandBinary.run(line, in: folder.path)
+        let again = try CommandBinary.run(line, in: folder.path, through: try Self.user(of: folder))
         #expect(again.code == 0, "\(again.messages)\(again.output)")
     }
 
@@ -164,11 +164,9 @@ struct CommandLimitTests {
         #expect(outcome.messages.contains("the limit of file sizes is \(named)"), "\(outcome.messages)")
         #expect(outcome.messages.contains("ulimit -f"), "\(outcome.messages)")
         #expect(try Self.files(folder).isSubset(of: [".new.sqlite.stagecoach"]))
-        let again = try CommandBinary.run(
-            Self.migrate(source, ["--batch-size", "1", "--progress", "json"]), in: folder.path)
+        // A run that ends within half a second leaves no state, so the next one may begin anew.
+        let again = try CommandBinary.run(Self.migrate(source, ["--batch-size", "1"]), in: folder.path)
         #expect(again.code == 0, "\(again.messages)")
-        // Rows that were written are not written again.
-        if limit > 5_000_000 { #expect(again.messages.contains("\"event\":\"resumed\""), "\(again.messages)") }
         #expect(try Self.files(folder) == ["new.sqlite"])
     }
 

@@ -183,7 +183,7 @@ struct ExpressionCheckTests {
         Wrong("new", "FETCH($source.title, $manager.sourceContext, NO)", "expression.type", 7, "for its request"),
         Wrong("celsius", "FETCH(" + request + "'Trade', 'TRUEPREDICATE'), 5, YES)", "expression.type", nil, "context"),
         // Places and keys.
-        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 1.5)", "expression.type", 48, "a whole one"),
+        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 1.5)", "expression.type", 48, "a whole number"),
         Wrong("new", "FUNCTION({'a', 'b'}, 'objectAtIndex:', 'x')", "expression.type", nil, "an integer"),
         Wrong("new", "{'a', 'b'}['x']", "expression.type", nil, "an integer"),
         Wrong("new", "{'a', 'b'}[1.5]", "expression.type", nil, "an integer"),

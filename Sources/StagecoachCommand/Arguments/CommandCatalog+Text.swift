@@ -44,6 +44,10 @@ extension CommandCatalog {
           A SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud).
         --new-uuid
           Give the destination a UUID of its own.
+        --like STORE|FILE repeatable
+          Where a MODEL is Swift sources: a store of that version of the app, an empty one is enough, or a text with the name and version hash of an entity on each line. Entities with these hashes are confirmed. May be given several times.
+        --unchecked CHOICE=refuse|allow
+          Entities derived from Swift sources that neither SOURCE nor --like confirms: refuse (the default: no store of them is written) or allow.
         % memory
         --memory-limit SIZE
           Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower.
@@ -80,10 +84,6 @@ extension CommandCatalog {
         % expert
         --via VERSION repeatable
           Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps.
-        --like STORE|FILE repeatable
-          Where a MODEL is Swift sources: a store of that version of the app, an empty one is enough, or a text with the name and version hash of an entity on each line. Entities with these hashes are confirmed. May be given several times.
-        --unchecked CHOICE=refuse|allow
-          Entities derived from Swift sources that neither SOURCE nor --like confirms: refuse (the default: no store of them is written) or allow.
         --unmapped-stages CHOICE=refuse|structure
           Custom stages of a SchemaMigrationPlan that no mapping model stands for (--mapping 'SchemaV1..SchemaV2=FILE'): refuse (the default) or structure (they are migrated as lightweight ones: their code does not run).
         --plan FILE

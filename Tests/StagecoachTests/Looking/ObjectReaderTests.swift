@@ -163,7 +163,7 @@ struct ObjectReaderTests {
         #expect(unknown?.code == "mapping.unknownKeyPath" && unknown?.message.contains("titel") == true)
         #expect(throws: MigrationError.self) { try ids("Book", "title ==") }
         let type = #expect(throws: MigrationError.self) { try ids("Book", "title > 5") }
-        #expect(type?.context.objectID == "Book/p1")
+        #expect(type?.context.sourceObjectID == "Book/p1")
     }
 
     @Test("JSON keeps types, and nests what belongs together")

@@ -42,6 +42,7 @@ struct SourceFormTests {
                 "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZA, ZB, ZRANK, ZHASH) "
                     + "VALUES (\(key), 1, 1, \(key), 0, \(9 - key), 'h\(4 - key)')")
         }
+        statements.append("UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_NAME = 'Note'")
         for statement in statements + sql { try connection.execute(statement) }
         try write(framework: framework, connection)
         try connection.close()
