@@ -154,6 +154,14 @@ struct CommandHelpTests {
                                             begins the sync anew, which may duplicate what is in
                                             the cloud).
                       --new-uuid            Give the destination a UUID of its own.
+                      --like STORE|FILE     Where a MODEL is Swift sources: a store of that
+                                            version of the app, an empty one is enough, or a
+                                            text with the name and version hash of an entity on
+                                            each line. Entities with these hashes are confirmed.
+                                            May be given several times.
+                      --unchecked CHOICE    Entities derived from Swift sources that neither
+                                            SOURCE nor --like confirms: refuse (the default: no
+                                            store of them is written) or allow.
 
                 Memory and disk:
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
@@ -224,14 +232,6 @@ struct CommandHelpTests {
                                             through no other version. Left out: the way with the
                                             most of the given mapping models, then the fewest
                                             steps.
-                      --like STORE|FILE     Where a MODEL is Swift sources: a store of that
-                                            version of the app, an empty one is enough, or a
-                                            text with the name and version hash of an entity on
-                                            each line. Entities with these hashes are confirmed.
-                                            May be given several times.
-                      --unchecked CHOICE    Entities derived from Swift sources that neither
-                                            SOURCE nor --like confirms: refuse (the default: no
-                                            store of them is written) or allow.
                       --unmapped-stages CHOICE
                                             Custom stages of a SchemaMigrationPlan that no
                                             mapping model stands for (--mapping

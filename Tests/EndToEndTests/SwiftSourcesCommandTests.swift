@@ -180,7 +180,7 @@ struct SwiftSourcesCommandTests {
         let text = try String(contentsOfFile: folder.file("stage.json"), encoding: .utf8)
         #expect(text.contains("Notes.swift:6 mentions length, text"), "\(text)")
         try write(
-            "stage.json", text.replacing(try Regex("\"length\" : [^\\n,]*"), with: "\"length\" : \"$source.mark + 41\"")
+            "stage.json", text.replacing("\"length\": null", with: "\"length\": \"$source.mark + 41\"")
         )
         let mapped = try CommandBinary.run(
             ["migrate", "old.store", "new.store"] + to + ["--mapping", "V2..V3=stage.json"], in: folder.path)

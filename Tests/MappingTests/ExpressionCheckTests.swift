@@ -139,7 +139,7 @@ struct ExpressionCheckTests {
         Wrong(
             "kind", "FUNCTION($source.amount, 'uppercaseString')", "expression.unknownSelector", 26, "floating number"),
         Wrong("new", "FUNCTION($source.title, 'length')", "expression.type", 1, "integer"),
-        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 'x')", "expression.type", 48, "takes a number"),
+        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 'x')", "expression.type", 48, "a whole number"),
         Wrong("new", "FUNCTION($source.title, 'hasPrefix:', 5)", "expression.type", 39, "takes a String"),
         Wrong("new", "FUNCTION($source.account.trades, 'uppercaseString')", "expression.unknownSelector", 34, "Trade"),
         Wrong("new", "FUNCTION($source.account, 'titleWith:', 1)", "expression.unknownSelector", 27, "titleWith:"),
