@@ -41,7 +41,7 @@ struct DefinitionDigestTests {
             [
                 { $0.entities.append(EntityDefinition(name: "B")) }, { $0.versionIdentifiers = ["1"] },
                 { $0.configurations = ["c": ["A"]] }, { $0.composites = ["k": [.init(name: "y", type: .string)]] },
-                { $0.fetchRequests = [] },
+                { $0.fetchRequests = [] }, { $0.hashesCompositesFlat = true },
             ]
         ),
         (

@@ -90,7 +90,8 @@ extension AttributeValue: DigestPart {
 
 extension ModelDefinition: DigestPart {
     fileprivate func add(to digest: inout DefinitionDigest) {
-        digest.add(entities, versionIdentifiers, configurations, composites, fetchRequests)
+        digest.add(
+            entities, versionIdentifiers, configurations, composites, fetchRequests, hashesCompositesFlat)
     }
 }
 

@@ -78,6 +78,8 @@ struct DamageTrial {
         {
             return outcome
         }
+        // Without the list of the files that it had placed, a run that has to begin anew cannot tell them from others.
+        if damaged.count > 1, damaged.contains(where: { $0.hasSuffix("/external.journal") }) { return outcome }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let result = try FaultResult(out: out)
         let isOver = run.code == 73 && before == fixture.after && run.messages.contains(" exists already")
