@@ -106,7 +106,24 @@ package final class ValueTally {
     func pass(_ key: Int64, after previous: Int64, _ record: UnsafeRawPointer, available: Int) {
         guard key > reached, previous <= reached else { return }
         reached = key
+        if fieldCount == 0, hasUsualNumber(record, available: available) { return }
         count(record, available: available)
+    }
+
+    /// Tells whether a record has the common number in its second field, behind an empty one, in a byte or as a constant. Nearly
+    /// all records of a store have it so.
+    @inline(__always)
+    private func hasUsualNumber(_ record: UnsafeRawPointer, available: Int) -> Bool {
+        guard let common, common.field == 1, available > 3 else { return false }
+        let size = Int(record.load(as: UInt8.self))
+        guard size > 2, size < min(0x80, available), record.load(fromByteOffset: 1, as: UInt8.self) == 0 else {
+            return false
+        }
+        return switch record.load(fromByteOffset: 2, as: UInt8.self) {
+        case 1: Int64(record.load(fromByteOffset: size, as: Int8.self)) == common.number
+        case 9: common.number == 1
+        default: false
+        }
     }
 
     /// Counts a row's values. A row with an impossible header is skipped: the scan that reads it reports the damage.
