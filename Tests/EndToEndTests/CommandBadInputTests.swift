@@ -93,7 +93,9 @@ struct CommandBadInputTests {
         #expect(try CommandBinary.contents(of: folder.path) == before, "\(what)")
     }
 
-    @Test("an unwritable folder is 77", .enabled(if: setprivIsUsable, "root writes everywhere and setpriv is missing"))
+    @Test(
+        "an unwritable folder is 77",
+        .enabled(if: OtherUsers.haveOrdinary, "root writes everywhere and setpriv is missing"))
     func unwritable() throws {
         let folder = try Self.folder()
         let inner = folder.file("folder")
@@ -106,20 +108,12 @@ struct CommandBadInputTests {
             }
         }
         let before = try CommandBinary.contents(of: folder.path)
-        let through = geteuid() == 0 ? ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"] : []
         let outcome = try CommandBinary.run(
-            ["migrate", "library.sqlite", "folder/new.sqlite", "--to", Self.to], in: folder.path, through: through)
+            ["migrate", "library.sqlite", "folder/new.sqlite", "--to", Self.to], in: folder.path,
+            through: OtherUsers.through(OtherUsers.ordinary))
         #expect(outcome.code == 77, "\(outcome.messages)")
         #expect(outcome.messages.contains("folder/new.sqlite"))
         #expect(try CommandBinary.contents(of: folder.path) == before)
-    }
-
-    /// True if the tests can run as a user for whom permissions hold.
-    private static var setprivIsUsable: Bool {
-        guard geteuid() == 0 else { return true }
-        let outcome = try? CommandBinary.run(
-            ["--version"], through: ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"])
-        return outcome?.code == 0
     }
 
     @Test(

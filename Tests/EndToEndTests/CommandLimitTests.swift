@@ -29,10 +29,8 @@ struct CommandLimitTests {
         guard geteuid() == 0 else { return [] }
         // A user for each folder: tests run beside each other, and a user's processes count together.
         let user = folder.path.utf8.reduce(1 << 30) { 1 << 30 | ($0 &* 31 &+ Int($1)) & (1 << 30 - 1) }
-        for path in try [folder.path] + FileManager.default.subpathsOfDirectory(atPath: folder.path).map(folder.file) {
-            try #require(lchown(path, uid_t(user), uid_t(user)) == 0)
-        }
-        return ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+        try OtherUsers.give(folder.path, to: uid_t(user))
+        return OtherUsers.through(uid_t(user))
     }
 
     private static func files(_ folder: TemporaryFolder) throws -> Set<String> {

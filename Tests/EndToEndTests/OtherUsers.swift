@@ -9,8 +9,7 @@ enum OtherUsers {
     /// True if this process can run the command as several users.
     static let areSeveral =
         geteuid() == 0
-        && (try? CommandBinary.run(["--version"], through: ["/usr/bin/setpriv", "--reuid=65534", "--clear-groups"]))?
-            .code == 0
+        && (try? CommandBinary.run(["--version"], through: through(ordinary)))?.code == 0
 
     /// True if this process is an ordinary user's or can run the command as one.
     static let haveOrdinary = geteuid() != 0 || areSeveral
@@ -20,11 +19,11 @@ enum OtherUsers {
         user == geteuid() ? [] : ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
     }
 
-    /// Gives a folder and all that is in it to the ordinary user.
-    static func give(_ folder: String) throws {
-        guard ordinary != geteuid() else { return }
+    /// Gives a folder and all that is in it to a user.
+    static func give(_ folder: String, to user: uid_t = ordinary) throws {
+        guard user != geteuid() else { return }
         for path in [folder] + (try FileManager.default.subpathsOfDirectory(atPath: folder)).map({ "\(folder)/\($0)" })
-        where lchown(path, ordinary, ordinary) != 0 {
+        where lchown(path, user, user) != 0 {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
     }

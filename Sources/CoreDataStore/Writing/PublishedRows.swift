@@ -57,7 +57,7 @@ package final class PublishedRows {
 
 /// The pages of a file that no connection of this process writes. Those of a large file are read past the page cache, if the
 /// file system allows it. The file is closed on release.
-final class DirectPages {
+private final class DirectPages {
     /// The pages; nil if the file's form is not a common one.
     private(set) var file: PageFile?
     /// The most pages of a file that was written through the page cache and so is in it.

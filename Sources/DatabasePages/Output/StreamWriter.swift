@@ -52,14 +52,6 @@ package final class StreamWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes bytes in the caller's thread, after the write under way.
-    ///
-    /// - Throws: its own error, or that of the write before.
-    func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
-        try wait()
-        try body(bytes, place)
-    }
-
     /// Waits until the write under way has ended.
     ///
     /// - Throws: the error of that write.

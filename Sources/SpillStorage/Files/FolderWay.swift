@@ -4,7 +4,7 @@ import Glibc
 /// The way to a path, on which somebody else may have put a link or a folder of their own.
 ///
 /// In a folder that everybody may write in, anyone can make the folder that a command is about to make, or a link in its place.
-/// What is made below it would lie where they chose, and be theirs to exchange. So each part of a way that lies in such a folder
+/// Files made below it would lie where they chose, and be theirs to exchange. So each part of a way that lies in such a folder
 /// has to be this user's, root's, or that folder's owner's. A folder that a group may write in is shared on purpose where this
 /// user belongs to the group; then its other members are trusted.
 ///

@@ -72,14 +72,6 @@ package struct StateCoder {
         if isReading { count = try reader.count(upTo: limit) } else { writer.write(count) }
     }
 
-    /// Writes or reads bytes whose number is known.
-    package mutating func code(space: UnsafeMutableRawBufferPointer) throws(MigrationError) {
-        guard isReading else { return writer.write(bytes: UnsafeRawBufferPointer(space)) }
-        let bytes = try reader.block()
-        guard bytes.count == space.count else { throw StateReader.damaged("\(bytes.count) bytes for \(space.count)") }
-        space.copyBytes(from: bytes)
-    }
-
     /// Writes or reads objects that are made when they are read.
     ///
     /// - Parameters:

@@ -72,6 +72,8 @@ struct RowPath: ModelStage {
         guard let references = checkpoints?.resumed?.references else { return }
         var coder = StateCoder(reading: references)
         try modelRun.missing.unmigrated?.code(with: &coder, model: modelRun.inputs.destinationSchema.model)
+        // The state has named all files that it needs.
+        try modelRun.inputs.work.removeUnclaimed()
     }
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and

@@ -17,7 +17,7 @@ struct BatchResult: Codable, Equatable {
         /// Another run holds the destination, the source is being written, or the batch was interrupted. The next run tries
         /// again.
         case postponed
-        /// An earlier run has done it. This status is only displayed: the line in a file says `done` with ``isDoneBefore``.
+        /// A run before has done it. This status is only displayed: the line in a file says `done` with ``isDoneBefore``.
         case skipped
     }
 
@@ -35,7 +35,7 @@ struct BatchResult: Codable, Equatable {
     /// The error's stable code.
     var error: String?
     var message: String?
-    /// True if an earlier run had done the store, whose figures the line repeats: something else had happened since, such as
+    /// True if a run before had done the store, whose figures the line repeats: something else had happened since, such as
     /// a run with other options that failed. Else nil.
     var isDoneBefore: Bool?
     /// True if the source was of the target version before, so that its objects were copied as they are; else nil.

@@ -136,7 +136,7 @@ final class BatchRun: Sendable {
             let reason = errno
             if let worker {
                 state.withLock { $0.workers.append(worker.process) }
-                // Those that are there were told, this one perhaps not.
+                // SIGTERM went to the workers that were known then; this one may have come later.
                 if cancellation.error != nil { kill(worker.process, SIGTERM) }
             }
             errno = reason
@@ -248,7 +248,7 @@ final class BatchRun: Sendable {
         return earlier
     }
 
-    /// Notes a store that an earlier run has done. The results file says so again if its last line for the store says
+    /// Notes a store that a run before has done. The results file says so again if its last line for the store says
     /// something else: for whoever reads it, the last line counts.
     private func skip(_ earlier: BatchResult) throws {
         if !log.saysDone(earlier.destination) {

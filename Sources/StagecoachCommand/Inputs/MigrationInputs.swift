@@ -12,7 +12,7 @@ struct MigrationInputs {
     /// The evidence for the version that wrote the store; nil if the user named it.
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
-    /// What Swift sources decide; nil if `--to` names none.
+    /// The models and stages that Swift sources declare; nil if `--to` names none.
     let swiftModels: SwiftModels?
     /// The version identifiers in the store.
     private let identifiers: [String]

@@ -40,7 +40,7 @@ struct PolicyPort: Encodable {
         registrations = PolicyRegistration.registrations(of: copied)
         let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
         objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
-        // What only the context declares is in no copy.
+        // Types that only the context declares are in no copy, so they get stubs.
         stubs = PortStubs(sources, copied, objectClasses: declarations.objectClasses)
         findings = sources.flatMap(\.findings)
         missingTypes = stubs.missing.values.sorted { $0.name < $1.name }

@@ -129,7 +129,7 @@ extension HelpText {
     /// Returns a text, or its beginning up to a sign or a blank, that fits into some columns.
     private func cut(_ text: String, to room: Int) -> String {
         guard text.count > room else { return text }
-        // What is cut off begins with the sign.
+        // The sign belongs to the part that is cut off.
         let beginning = text.prefix(room + 1)
         for sign in ["; ", ": ", ", ", " ("] {
             if let end = beginning.range(of: sign, options: .backwards) { return String(text[..<end.lowerBound]) }

@@ -53,7 +53,7 @@ struct DeclarationParser {
             let start = position
             let prefix = self.prefix()
             if position < end { member(prefix, of: &type, depth) }
-            // What is no declaration is passed over.
+            // Statements and stray tokens are passed over.
             if position == start { position = min(tokens.end(position), end) }
         }
     }
