@@ -38,16 +38,22 @@ extension DestinationStore {
     }
 
     /// Rolls back the unfinished transaction of a killed process and returns the number of the file's state; nil if the file is
-    /// not a database.
+    /// not a database, or is cut off.
     ///
     /// - Throws: `store.io`, `store.full` (74).
     package static func recover(_ path: String, vfs: String?) throws(MigrationError) -> Int64? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
         do throws(MigrationError) {
             let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, vfs: vfs)
             try connection.execute("PRAGMA synchronous=FULL")
             _ = try connection.integer("SELECT count(*) FROM sqlite_master")
             let stamp = try connection.integer("PRAGMA user_version")
+            let pages = try connection.integer("PRAGMA page_count") ?? 0
+            let pageSize = try connection.integer("PRAGMA page_size") ?? 0
             try connection.close()
+            // SQLite fills a file that is cut off with zeros when it rolls back. A file with a state had all of its pages.
+            guard status.st_size >= Int(pages) * Int(pageSize) else { return nil }
             return stamp
         } catch {
             guard error.category == .data || error.code == "store.notFound" else { throw error }

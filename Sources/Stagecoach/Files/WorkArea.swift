@@ -62,6 +62,32 @@ final class WorkArea {
     /// the state before stay while the next ones are written.
     func rejectLinesPath(after models: Int) -> String { "\(beside.inside)/rejects-\(models % 2).jsonl" }
 
+    /// Returns the sizes in bytes of those files of the work directory that are there, by name.
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func sizes(of paths: [String]) throws(MigrationError) -> [String: Int] {
+        var sizes: [String: Int] = [:]
+        for path in paths {
+            guard let status = try DestinationPath.status(path) else { continue }
+            sizes[String(path.dropFirst(beside.inside.utf8.count + 1))] = Int(status.st_size)
+        }
+        return sizes
+    }
+
+    /// Tells whether each of these files of the work directory has its size in bytes, or more.
+    ///
+    /// - Parameter sizes: what ``sizes(of:)`` returned.
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func holds(_ sizes: [String: Int]) throws(MigrationError) -> Bool {
+        for (name, size) in sizes {
+            guard let status = try DestinationPath.status(beside.inside + "/" + name), Int(status.st_size) >= size
+            else {
+                return false
+            }
+        }
+        return true
+    }
+
     /// Removes the private store and the run's other files, with their copies, journals and checksums, so that the run starts
     /// anew.
     func removeFiles() {

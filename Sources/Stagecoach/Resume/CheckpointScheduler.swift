@@ -32,7 +32,7 @@ final class CheckpointScheduler {
     let isResumable: Bool
     /// The ``ExistingDestination/identity`` of the store that is appended to.
     var identity: [Int64] = []
-    private let draft = StateDraft()
+    private let draft: StateDraft
     private let cancellation: CancellationFlag
     private var clock: CheckpointClock
     private var phase = Phase.waiting
@@ -50,6 +50,7 @@ final class CheckpointScheduler {
         header: @escaping () throws -> JournalRecord.Header
     ) {
         self.area = area
+        draft = StateDraft(area)
         self.header = header
         self.isResumable = isResumable
         self.cancellation = cancellation

@@ -74,7 +74,8 @@ struct InterruptedRun {
         return try DestinationPath.status(place.privateStorePath) == nil
     }
 
-    /// Finds the state that matches the store, after rolling the store back to a sound state.
+    /// Finds the state that matches the store, after rolling the store back to a sound state. A state whose files are gone or
+    /// shorter than they were is passed over.
     ///
     /// - Parameter bound: states with this ordinal or a higher one are ignored.
     /// - Returns: the state, and an ordinal that no state in the journal exceeds; nil if the run starts anew.
@@ -83,9 +84,13 @@ struct InterruptedRun {
         in area: WorkArea, before bound: Int
     ) throws(MigrationError) -> (state: JournalRecord.State, ordinal: Int)? {
         let (store, vfs) = (area.storePath, area.vfsName)
-        guard !states.isEmpty, try DestinationPath.status(store) != nil,
+        var whole: [JournalRecord.State] = []
+        for state in states where state.ordinal < bound {
+            if try area.holds(state.files) { whole.append(state) }
+        }
+        guard !whole.isEmpty, try DestinationPath.status(store) != nil,
             let stamp = try DestinationStore.recover(store, vfs: vfs),
-            let state = states.last(where: { $0.stamp == stamp && $0.ordinal < bound })
+            let state = whole.last(where: { $0.stamp == stamp })
         else { return nil }
         return (state, states.reduce(bound < .max ? bound : state.ordinal) { max($0, $1.ordinal) })
     }

@@ -29,7 +29,7 @@ extension JournalRecord.State: StateCodable {
         try coder.code(bytes: &stages)
         try coder.code(bytes: &models)
         try coder.code(bytes: &references)
-        try coder.code(&self, \.countedValues, \.stagedFiles, \.ordinal)
+        try coder.code(&self, \.countedValues, \.stagedFiles, \.files, \.ordinal)
     }
 }
 

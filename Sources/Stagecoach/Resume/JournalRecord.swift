@@ -129,6 +129,8 @@ enum JournalRecord {
         var countedValues: [Int: [Int]] = [:]
         /// The number of external data files that were made.
         var stagedFiles = 0
+        /// The files beside the store that the state needs, by name, with their sizes at the time.
+        var files: [String: Int] = [:]
         /// The number of states taken before this one, including those of the interrupted runs that this run resumes.
         var ordinal = 0
     }

@@ -6,6 +6,7 @@ import SpillStorage
 ///
 /// Memory: one state.
 final class StateDraft {
+    private let area: WorkArea
     /// The run whose work is recorded, its external values, and the mapping models that it has finished.
     var run: MigrationRun?
     var external: ExternalFiles?
@@ -27,6 +28,8 @@ final class StateDraft {
     var next = JournalRecord.State()
     /// The counts before rejected objects were subtracted. A resumed run subtracts them again.
     var countsBeforeRejects: MigrationCounts?
+
+    init(_ area: WorkArea) { self.area = area }
 
     /// Sets the next state to follow one from which the run resumes.
     ///
@@ -125,7 +128,18 @@ final class StateDraft {
             work: run.services.progress.work)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
         state.stagedFiles = external?.noted ?? 0
+        state.files = try area.sizes(of: neededFiles)
         return state
+    }
+
+    /// The paths of the files beside the store that the next state needs, if they are there. Spill files are not among them:
+    /// what reads one knows its size.
+    private var neededFiles: [String] {
+        var paths = [area.previousFilesPath]
+        if next.before != nil { paths.append(area.checkpointPath) }
+        if mayReject { paths.append(area.ledgerPath) }
+        if next.turns.rejects != nil { paths.append(area.rejectLinesPath(after: next.turns.done)) }
+        return paths
     }
 
     /// Encodes the unmigrated references of a mapping model without user code.

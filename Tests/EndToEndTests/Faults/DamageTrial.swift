@@ -62,15 +62,18 @@ struct DamageTrial {
             damaged.insert(file)
             outcome.files.append("\(deed) \(file)")
         }
-        // Without any sound record, a published append cannot be told from one that is to come, nor the result files of a run
-        // that had not published its store from others.
-        let records = left.filter(Self.isJournal)
+        // Without any sound record of the run that publishes, a published append cannot be told from one that is to come, nor the
+        // result files of a run that had not published its store from others.
+        let (ofChain, records) = left.filter(Self.isJournal).divided { $0.contains(".stagecoach-chain") }
         if !records.isEmpty, damaged.isSuperset(of: records),
             fixture.arguments.contains("--append") && before == fixture.after
                 || before.store != fixture.after.store && !before.files.keys.allSatisfy(fixture.before.keys.contains)
         {
             return outcome
         }
+        // A chain whose last record is damaged too cannot be told from one that is under way while somebody else made a file
+        // at its destination: its work is kept.
+        if damaged.isSuperset(of: records), !damaged.isDisjoint(with: ofChain), before == fixture.after { return outcome }
         // Without its private store, a run that was publishing cannot be told from one that had published, and whose store was
         // moved away since: the files of its external data stay.
         if outcome.files.contains(where: { $0.hasPrefix("remove ") && $0.hasSuffix("/store.sqlite") }),
@@ -96,12 +99,13 @@ struct DamageTrial {
         return outcome
     }
 
-    /// Files of a killed run's work directories that have bytes.
+    /// Files of a killed run's work directories that have bytes, but for SQLite's rollback journal. What is gone from that is
+    /// gone from the database, as with every program that uses SQLite: nothing beside it tells that it was there.
     private static func work(in out: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: out).filter { name in
             var status = stat()
             return FaultResult.isUnfinished(name) && lstat(out + "/" + name, &status) == 0
-                && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+                && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0 && !name.hasSuffix(".sqlite-journal")
         }.sorted()
     }
 
@@ -131,5 +135,12 @@ struct DamageTrial {
         }
         try FileManager.default.removeItem(atPath: path)
         try bytes.write(to: URL(fileURLWithPath: path))
+    }
+}
+
+extension Array {
+    /// Returns the elements that satisfy a condition, and the others.
+    fileprivate func divided(_ isFirst: (Element) -> Bool) -> (Self, Self) {
+        (filter(isFirst), filter { !isFirst($0) })
     }
 }
