@@ -63,8 +63,8 @@ struct CommandLimitTests {
         let isMet = try untilMet {
             let (process, output, messages) = try CommandBinary.start(
                 Self.migrate(source, ["--batch-size", "1"]), in: folder.path, through: through)
-            let journal = folder.file(".new.sqlite.stagecoach/run.journal")
-            while process.isRunning, !FileManager.default.fileExists(atPath: journal) { usleep(1_000) }
+            let store = folder.file(".new.sqlite.stagecoach/store.sqlite")
+            while process.isRunning, !FileManager.default.fileExists(atPath: store) { usleep(1_000) }
             kill(process.processIdentifier, SIGTERM)
             let outcome = CommandBinary.finish(process, output, messages)
             guard outcome.code != 0 else {
@@ -131,8 +131,8 @@ struct CommandLimitTests {
                     "batch", "a.sqlite", "--into", "out", "--to", CommandBinary.models, "--jobs", "2",
                     "--memory-limit", "200M", "--batch-size", "1",
                 ], in: folder.path, through: through)
-            let journal = folder.file("out/.a.sqlite.stagecoach/run.journal")
-            while process.isRunning, !FileManager.default.fileExists(atPath: journal) { usleep(1_000) }
+            let store = folder.file("out/.a.sqlite.stagecoach/store.sqlite")
+            while process.isRunning, !FileManager.default.fileExists(atPath: store) { usleep(1_000) }
             kill(process.processIdentifier, SIGTERM)
             let outcome = CommandBinary.finish(process, output, messages)
             let results = try String(contentsOfFile: folder.file("out/batch.results.jsonl"), encoding: .utf8)

@@ -73,7 +73,9 @@ struct DamageTrial {
         }
         // A chain whose last record is damaged too cannot be told from one that is under way while somebody else made a file
         // at its destination: its work is kept.
-        if damaged.isSuperset(of: records), !damaged.isDisjoint(with: ofChain), before == fixture.after { return outcome }
+        if damaged.isSuperset(of: records), !damaged.isDisjoint(with: ofChain), before == fixture.after {
+            return outcome
+        }
         // Without its private store, a run that was publishing cannot be told from one that had published, and whose store was
         // moved away since: the files of its external data stay.
         if outcome.files.contains(where: { $0.hasPrefix("remove ") && $0.hasSuffix("/store.sqlite") }),
