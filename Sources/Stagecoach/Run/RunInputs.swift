@@ -19,7 +19,7 @@ final class RunInputs {
     /// The path where the destination will be published; policies see it as the store's URL.
     let destinationPath: String
     /// The highest key ever given in each destination table, before the run.
-    private let highestKeys: [Int64]
+    let highestKeys: [Int64]
 
     /// - Parameter existing: the store that is appended to; nil for a fresh one.
     init(

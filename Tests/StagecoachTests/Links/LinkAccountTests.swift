@@ -1,9 +1,11 @@
+import CoreDataStore
 import Diagnostics
 import ManagedModel
 import Mapping
-import Stagecoach
 import TestSupport
 import Testing
+
+@testable import Stagecoach
 
 /// Links that are not made and orders that are not kept, in cases by hand. ``LinkLawRandomTests`` has the rest.
 @Suite("The account of links")
@@ -35,6 +37,76 @@ struct LinkAccountTests {
         #expect(lines.map(\.cause) == [.dangling])
         #expect(lines.map(\.objects) == [["Contact/p1"]])
         #expect(lines.map(\.links) == [1])
+    }
+
+    private static func clubs() throws -> ManagedObjectModel {
+        try model(
+            entity("Person", [], [toMany("clubs", "Club", inverse: "members")]),
+            entity("Club", [], [toMany("members", "Person", inverse: "clubs")]))
+    }
+
+    @Test("A join row of which both ends are missing is one link in the account")
+    func danglingTwice() throws {
+        let version = try Self.clubs()
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: version)
+        for key in 1...Int64(3) { for name in ["Person", "Club"] { store.insert(name, key) } }
+        store.setMembers("Person", 2, "clubs", [3, 1])
+        for pair in [ReferencePair(99, 1), ReferencePair(1, 99), ReferencePair(98, 99)] {
+            store.joins[0][pair] = ReferenceOrders()
+        }
+        try store.write(path: folder.file("old.sqlite"))
+        let report = try Migration(
+            from: folder.file("old.sqlite"), model: version,
+            mapping: try MappingModel.inferred(from: version, to: version), to: folder.file("new.sqlite"),
+            model: version
+        ).run()
+        #expect(report.linksNotMade?.reduce(0) { $0 + $1.links } == 3, "\(report.linksNotMade ?? [])")
+    }
+
+    @Test("The sum of a set that needs no comparison is wrong if a link is gone, in a join table and in a column")
+    func sums() throws {
+        let version = try model(
+            entity(
+                "Person", [], [toMany("clubs", "Club", inverse: "members"), toOne("home", "Club", inverse: "hosts")]),
+            entity(
+                "Club", [],
+                [toMany("members", "Person", inverse: "clubs"), toMany("hosts", "Person", inverse: "home")]))
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: version)
+        for key in 1...Int64(3) { for name in ["Person", "Club"] { store.insert(name, key) } }
+        store.setMembers("Person", 2, "clubs", [3, 1])
+        store.setMembers("Club", 2, "hosts", [3, 1])
+        try store.write(path: folder.file("old.sqlite"))
+        let migration = Migration(
+            from: folder.file("old.sqlite"), model: version,
+            mapping: try MappingModel.inferred(from: version, to: version), to: folder.file("new.sqlite"),
+            model: version)
+        _ = try migration.run()
+        let place = DestinationPath(path: folder.file("again.sqlite"))
+        let area = try WorkArea(beside: place, spills: nil)
+        defer { area.close() }
+        let prepared = try migration.prepare(place, appends: false)
+        let run = migration.migrationRun(prepared, nil, area)
+        func isRight(_ relationship: String, missing: Int = 0) throws -> Bool {
+            let destination = try DestinationStore(
+                resuming: folder.file("new.sqlite"), schema: prepared.schema, knowledge: .init(), stamp: 0,
+                cuttingTo: nil, cacheBytes: 1 << 16, vfs: nil)
+            defer { try? destination.connection.close() }
+            let set = try #require(
+                SourceLinkSet.all(in: prepared.layout.schema).first { $0.relationship.label == relationship })
+            let naming = try #require(LinkReadings(set, among: prepared.mappings).naming)
+            return try LinkSums(run: run, destination: destination, census: prepared.census)
+                .isRight(set, naming, missing: missing)
+        }
+        #expect(try isRight("Person.home") && isRight("Club.members"))
+        #expect(try !isRight("Person.home", missing: 1) && !isRight("Club.members", missing: 1))
+        let database = try Connection(path: folder.file("new.sqlite"))
+        try database.execute("UPDATE ZPERSON SET ZHOME = NULL WHERE Z_PK = 3")
+        try database.execute("DELETE FROM \(prepared.schema.joinTables[0].name) WHERE rowid = 1")
+        try database.close()
+        #expect(try !isRight("Person.home") && !isRight("Club.members"))
+        #expect(try isRight("Person.home", missing: 1) && isRight("Club.members", missing: 1))
     }
 
     /// The clubs of a person become one club, and the songs of a playlist lose their order.

@@ -20,6 +20,7 @@ final class LinkAccount {
     private let destination: DestinationStore
     private let census: SourceCensus
     private let ends: LinkEndFates
+    private let sums: LinkSums
     private var found: [ObjectReference] = []
 
     private var mappings: [PlannedMapping] { archive.mappings }
@@ -37,6 +38,7 @@ final class LinkAccount {
         self.destination = destination
         self.census = census
         ends = LinkEndFates(run: run, archive: archive, destination: destination)
+        sums = LinkSums(run: run, destination: destination, census: census)
     }
 
     // MARK: - All sets
@@ -50,10 +52,13 @@ final class LinkAccount {
             let readings = LinkReadings(set, among: mappings)
             guard let naming = readings.naming else { continue }
             if isPlain(readings, naming) {
-                lines += counted(readings, naming)
-            } else {
-                lines += try (isRoomy(readings, naming) ? claimed(readings, naming) : nil) ?? compared(readings, naming)
+                let missing = counted(readings, naming)
+                if try sums.isRight(set, naming, missing: missing.reduce(0) { $0 + $1.links }) {
+                    lines += missing
+                    continue
+                }
             }
+            lines += try (isRoomy(readings, naming) ? claimed(readings, naming) : nil) ?? compared(readings, naming)
         }
         return lines.sorted { $0.order < $1.order }
     }
