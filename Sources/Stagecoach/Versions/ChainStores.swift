@@ -90,6 +90,14 @@ final class ChainStores {
     /// Returns the path of the reject file of a run.
     func rejects(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-rejects.jsonl" }
 
+    /// Refuses to go on where the folder's path leads to a folder that is not the user's own by now. Who may rename what lies in
+    /// a shared folder could have put another one there.
+    ///
+    /// - Throws: `folder.foreign` (77).
+    func checkPlace() throws(MigrationError) {
+        _ = try OwnFolder(folder.path, elsewhere: "take a folder in which others may not rename it")
+    }
+
     /// Tells whether a path is in the folder.
     func owns(_ path: String) -> Bool { path.hasPrefix(folder.path) }
 

@@ -208,6 +208,7 @@ public final class ChainedMigration {
         var place = sourcePath
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
+            try stores.checkPlace()
             let isLast = index == runs.count - 1
             if reports.indices.contains(index) {
                 // This run was done before the process was killed.

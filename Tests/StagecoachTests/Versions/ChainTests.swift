@@ -134,6 +134,38 @@ struct ChainTests {
                 == ["ids.csv", "new.sqlite", "old.sqlite"])
     }
 
+    @Test("A folder of the chain that becomes a link to another one is refused before the next run reads from it")
+    func exchanged() throws {
+        final class Exchanging: EntityMigrationPolicy {
+            override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
+                let place = try #require(mapping.userInfo?["place"] as? String)
+                try FileManager.default.moveItem(atPath: place, toPath: place + "-moved")
+                try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: place + "-moved")
+            }
+        }
+        let folder = try TemporaryFolder()
+        let versions = try Self.versions()
+        let custom = try MappingModel.inferred(from: versions[1].model, to: versions[2].model)
+        let book = try #require(custom.entityMappings.first { $0.destinationEntityName == "Book" })
+        let place = folder.file(".new.sqlite.stagecoach-chain")
+        book.entityMigrationPolicyClassName = "ChainTests.Exchanging"
+        book.userInfo = ["place": place]
+        let steps = try [
+            MigrationStep(from: versions[1], to: versions[2], mappingModels: [custom], files: ["custom.json"]),
+            Self.inferred(versions[2], versions[3]),
+        ]
+        var store = ReferenceStore(model: versions[1].model)
+        store.insert("Book", 3, ["title": .text("A")])
+        try store.write(path: folder.file("old.sqlite"))
+        let chain = ChainedMigration(from: folder.file("old.sqlite"), steps: steps, to: folder.file("new.sqlite"))
+        let registry = PolicyRegistry()
+        registry.register("ChainTests.Exchanging") { Exchanging() }
+        chain.policies = registry
+        let error = #expect(throws: MigrationError.self) { try chain.run() }
+        #expect(error?.code == "folder.foreign", "\(String(describing: error))")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+    }
+
     @Test("An error names the step and the user's files, and nothing stays")
     func failing() throws {
         let versions = try [
