@@ -60,6 +60,12 @@ struct CommandHelpTests {
                 Options:
                       --from MODEL          The older version.
                       --to MODEL            The newer version.
+                      --set LINE            Change one line of the mapping model, inferred or
+                                            given: 'Order.note=$source.memo' (the property gets
+                                            this expression), Customer=Client (Customer is made
+                                            from the source entity Client), or Order.memo= (it
+                                            is meant to stay behind). May be given several
+                                            times; infer --set writes it down.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
                                             a relationship with less room for links or to
                                             something else): refuse (the default), or leave (an
@@ -129,6 +135,12 @@ struct CommandHelpTests {
                       --dry-run             Do everything but publish the destination.
 
                 The result:
+                      --set LINE            Change one line of the mapping model, inferred or
+                                            given: 'Order.note=$source.memo' (the property gets
+                                            this expression), Customer=Client (Customer is made
+                                            from the source entity Client), or Order.memo= (it
+                                            is meant to stay behind). May be given several
+                                            times; infer --set writes it down.
                       --keys CHOICE         Which keys destination rows get: auto (kept where
                                             possible), kept, or sequential.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
@@ -176,7 +188,7 @@ struct CommandHelpTests {
                                             tables, they are cut by key range. The result is the
                                             same. Left out: the planner decides.
 
-                Rejects and losses:
+                Rejects, losses:
                       --on-invalid CHOICE   Objects that break the model's rules: fail (the
                                             first one ends the run) or reject (they are left
                                             out, and so are objects that need them).
@@ -204,7 +216,7 @@ struct CommandHelpTests {
                                             and the store is not changed. Left out: such a store
                                             is refused.
 
-                Reports and progress:
+                Reports, progress:
                       --report FILE         Write a report to a new file: NAME.html (a page to
                                             read), NAME.json or NAME.csv. May be given several
                                             times. A run that fails or is interrupted writes one
@@ -299,15 +311,15 @@ struct CommandHelpTests {
                       --append              Add to the existing store at DESTINATION
                       --restart             Begin anew if a run to DESTINATION was interrupted
                       --dry-run             Do everything but publish the destination
-                The result:            --keys, --unmappable, --id-map, --external-threshold,
-                                       --history, --cloudkit, --new-uuid, --like, --unchecked
-                Memory and disk:       --memory-limit, --batch-size, --work-dir, --passes
-                Rejects and losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
-                                       --allow-loss, --strict-validation, --repair
-                Reports and progress:  --report, --metrics, --progress, --progress-file,
-                                       --profile, --json
-                For experts:           --via, --unmapped-stages, --plan, --transformable-bytes,
-                                       --unknown-hashes, --check, --writer, --reader
+                The result:         --set, --keys, --unmappable, --id-map, --external-threshold,
+                                    --history, --cloudkit, --new-uuid, --like, --unchecked
+                Memory and disk:    --memory-limit, --batch-size, --work-dir, --passes
+                Rejects, losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
+                                    --allow-loss, --strict-validation, --repair
+                Reports, progress:  --report, --metrics, --progress, --progress-file, --profile,
+                                    --json
+                For experts:        --via, --unmapped-stages, --plan, --transformable-bytes,
+                                    --unknown-hashes, --check, --writer, --reader
 
                 Example:
                   stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld

@@ -49,8 +49,8 @@ struct InferenceRefusalTests {
         #expect(
             error.remedy
                 == "Set the renaming identifier of Track to Song, or map Song to Track beside the other entities in a "
-                + "mapping model in JSON (--mapping): { \"sourceEntity\": \"Song\", \"destinationEntity\": \"Track\" }; --unmappable leave goes "
-                + "on without, and leaves all objects of Song behind")
+                + "mapping model in JSON (--mapping): { \"sourceEntity\": \"Song\", \"destinationEntity\": \"Track\" }, or give "
+                + "--set 'Track=Song'; --unmappable leave goes on without, and leaves all objects of Song behind")
         // Track is no new entity here, so it is not Song under another name.
         let known = try #require(M.refusal(try model("Song", "Track"), try model("Track", "Song2")))
         #expect(known.remedy?.contains("renaming") == false, "\(known)")

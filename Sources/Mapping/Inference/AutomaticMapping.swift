@@ -54,16 +54,20 @@ package struct AutomaticMapping {
             }
         }
 
-        /// The JSON line that maps the property, with its price, if its values convert when an expression names them, or if the
-        /// links that fit are made; else nil.
-        var convertingLine: String? {
+        /// The JSON line that maps the property of an entity, the same change as an option, and their price, if the property's
+        /// values convert when an expression names them, or if the links that fit are made; else nil.
+        func convertingLine(of entity: String) -> String? {
+            var expression: String?
+            var price = ""
             if shortage != nil, case .mapped(_, let origin) = outcome {
-                return "\"\(name)\": \"FUNCTION($manager, '\(LookupSelector.bySourceRelationship)', '\(origin)', "
-                    + "$source.\(origin))\""
+                expression =
+                    "FUNCTION($manager, '\(LookupSelector.bySourceRelationship)', '\(origin)', $source.\(origin))"
+            } else if case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed {
+                expression = "$source.\(origin)"
+                if reason.mayCut { price = " (check counts the numbers that it cuts)" }
             }
-            guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
-            return "\"\(name)\": \"$source.\(origin)\""
-                + (reason.mayCut ? " (check counts the numbers that this cuts)" : "")
+            guard let expression, let change = MappingChange("\(entity).\(name)=\(expression)") else { return nil }
+            return "\"\(name)\": \"\(expression)\" (\(change.option))" + price
         }
 
         /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.

@@ -69,7 +69,9 @@ package struct InferenceProblems {
         return (
             "Set " + identifiers.joined(separator: " and ") + ", or map "
                 + zip(old, new).map { "\($0) to \($1)" }.joined(separator: " and ")
-                + " beside the other entities in a mapping model in JSON (--mapping): " + lines.joined(separator: ", "),
+                + " beside the other entities in a mapping model in JSON (--mapping): " + lines.joined(separator: ", ")
+                + ", or give "
+                + zip(old, new).compactMap { MappingChange("\($1)=\($0)")?.option }.joined(separator: " "),
             old.map { "all objects of \($0)" }.joined(separator: " and ")
         )
     }

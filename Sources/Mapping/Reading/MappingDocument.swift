@@ -10,7 +10,7 @@ struct MappingDocument {
     /// program for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
-    static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "losses", "entityMappings"]
+    static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "losses", "unlisted", "entityMappings"]
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
@@ -22,6 +22,8 @@ struct MappingDocument {
 
     let root: JSONNode
     let path: String
+
+    init(root: JSONNode, path: String) { (self.root, self.path) = (root, path) }
 
     /// - Throws: `mapping.json`, `mapping.duplicateKey` (78).
     init(_ bytes: [UInt8], path: String) throws(MigrationError) {
@@ -134,6 +136,8 @@ extension MappingDocument {
         let to: String?
         /// The names of data that is meant to stay behind, each with its place.
         let losses: [(name: String, place: TextPosition)]
+        /// The place of `"unlisted": "infer"`: entities that are not listed are mapped as inference maps them; else nil.
+        let inference: TextPosition?
         let entityMappings: [JSONNode]
     }
 
@@ -172,6 +176,7 @@ extension MappingDocument {
         }
         let rules = try choice(
             members["rulesOfTheSource"], ("warn", RulesOfTheSource.warn), ("error", .error))
+        let isInferred = try choice(members["unlisted"], ("none", false), ("infer", true)) ?? false
         let (from, to) = (try string(members["from"]), try string(members["to"]))
         if let only = members["from"] ?? members["to"], from == nil || to == nil {
             throw failure(
@@ -185,9 +190,10 @@ extension MappingDocument {
             throw wrongType(of: list.value, what: "\"entityMappings\"", expected: "an array")
         }
         return Head(
-            formatVersion: number, rules: rules ?? .error,
+            formatVersion: number, rules: rules ?? (isInferred ? .warn : .error),
             rulesLine: (members["rulesOfTheSource"] ?? version).keyPosition.line, from: from, to: to,
-            losses: try losses(members["losses"]), entityMappings: elements)
+            losses: try losses(members["losses"]), inference: isInferred ? members["unlisted"]?.keyPosition : nil,
+            entityMappings: elements)
     }
 
     private func losses(_ member: JSONMember?) throws(MigrationError) -> [(name: String, place: TextPosition)] {

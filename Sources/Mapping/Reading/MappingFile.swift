@@ -42,6 +42,12 @@ package struct MappingFile {
         form = try Self.form(of: bytes, path: path)
     }
 
+    /// Makes the file that changes alone stand for: inference makes all that they do not say.
+    package init(inferringBeside changes: [MappingChange]) {
+        (form, path) = (.json, changes.map(\.option).joined(separator: " "))
+        bytes = Array(MappingDocument.inferringAll.utf8)
+    }
+
     /// The name of the file in an `.xcmappingmodel` folder.
     static let contentsName = "xcmapping.xml"
 

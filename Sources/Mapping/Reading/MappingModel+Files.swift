@@ -25,13 +25,30 @@ extension MappingModel {
 
     /// Reads a mapping model from a file that is in memory: ``read(path:sourceModel:destinationModel:)``.
     ///
-    /// - Parameter misfits: the treatment of expressions that do not fit their properties.
+    /// - Parameters:
+    ///   - misfits: the treatment of expressions that do not fit their properties.
+    ///   - changes: changes to what the file says.
     package static func read(
         _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
         after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,
-        misfits: MisfittingExpressions = .refused
+        misfits: MisfittingExpressions = .refused, changes: [MappingChange] = []
     ) throws(MigrationError) -> MappingModel {
         let previous = earlier.flatMap { $0.entityMappings ?? [] }
+        if !changes.isEmpty {
+            let unchanged =
+                file.form == .json
+                ? file.bytes
+                : Array(
+                    try read(
+                        file, sourceModel: sourceModel, destinationModel: destinationModel, after: earlier,
+                        unmappable: unmappable, misfits: misfits
+                    ).json().utf8)
+            let document = try MappingDocument(unchanged, path: file.path)
+                .changed(by: changes, source: sourceModel, destination: destinationModel)
+            return try reading(
+                document, source: sourceModel, destination: destinationModel, after: previous, unmappable: unmappable,
+                misfits: misfits)
+        }
         switch file.form {
         case .json:
             return try reading(

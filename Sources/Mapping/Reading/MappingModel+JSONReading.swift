@@ -10,6 +10,8 @@ extension MappingModel {
     /// - An expression or a `null` equal to the automatic one counts as automatic, so that a written mapping model that lists
     ///   everything means the same as the inferred one. Only the expression of an attribute that was optional and is now
     ///   required with a default is different: listed, it never replaces nil by the default.
+    /// - With `"unlisted": "infer"` for the mapping model itself, entities without an entity mapping have the one that
+    ///   ``inferred(from:to:unmappable:)`` gives them.
     /// - With `convertedFrom` the mapping is completed like the form that it names.
     /// - Stated version hashes, in hexadecimal digits or base64, must be those of the models, as far as these are known.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
@@ -27,8 +29,17 @@ extension MappingModel {
         after previous: [EntityMapping] = [], unmappable: UnmappableProperties = .refuse,
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
+        try reading(
+            MappingDocument(json, path: path), source: source, destination: destination, after: previous,
+            unmappable: unmappable, misfits: misfits)
+    }
+
+    static func reading(
+        _ document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel,
+        after previous: [EntityMapping], unmappable: UnmappableProperties, misfits: MisfittingExpressions
+    ) throws(MigrationError) -> MappingModel {
         try MappingModelReader(
-            document: MappingDocument(json, path: path), models: (source, destination), previous: previous,
+            document: document, models: (source, destination), previous: previous,
             leavesUnmappable: unmappable == .leave, misfits: misfits
         ).read()
     }
@@ -73,6 +84,10 @@ private struct MappingModelReader {
             model.entityMappings.append(try entityMapping(members, node.position))
             leavesUnlisted.append(
                 try document.choice(members["unlisted"], ("automatic", false), ("untouched", true)) ?? false)
+        }
+        if let place = head.inference {
+            try inferUnlisted(model, place)
+            leavesUnlisted += Array(repeating: false, count: model.entityMappings.count - leavesUnlisted.count)
         }
         if let models { try fill(model, leavesUnlisted, models.source, models.destination) }
         return model
@@ -287,6 +302,23 @@ private struct MappingModelReader {
 
     // MARK: The omitted parts
 
+    /// Adds the entity mappings that inference makes for entities without one.
+    private func inferUnlisted(_ model: MappingModel, _ place: TextPosition) throws(MigrationError) {
+        guard let models else {
+            throw document.failure(
+                "mapping.modelsNeeded", "The mapping model leaves out what follows from its two models", at: place,
+                remedy: "Name the model versions with --from and --to")
+        }
+        let listed = model.entityMappings ?? []
+        let entities = InferredEntities(models.source, models.destination)
+        let inferred = entities.mappings(beside: listed)
+        for mapping in inferred { mapping.place = place }
+        var problems = InferenceProblems()
+        entities.checkHierarchies(inferred, &problems)
+        if let error = problems.error { throw error.inside(.init(path: document.path)) }
+        model.entityMappings = listed + inferred
+    }
+
     private func fill(
         _ model: MappingModel, _ leavesUnlisted: [Bool], _ source: ManagedObjectModel, _ destination: ManagedObjectModel
     ) throws(MigrationError) {
@@ -360,7 +392,8 @@ private struct MappingModelReader {
             "mapping.unlistedProperty",
             "A property that is not listed cannot be mapped: " + reason.reason(of: property.name, from: origin),
             at: mapping.place ?? .start,
-            remedy: (property.convertingLine.map { "List it, \($0), " } ?? "List it with an expression, ")
+            remedy: (property.convertingLine(of: mapping.destinationEntityName ?? "").map { "List it, \($0), " }
+                ?? "List it with an expression, ")
                 + "or leave it alone with \"\(property.name)\": null or --unmappable leave",
             context: .init(
                 entity: mapping.destinationEntityName, property: property.name, entityMapping: mapping.name))

@@ -53,6 +53,8 @@ struct LossSuggestions {
     private struct Candidate {
         let name: String
         let expression: String
+        /// The same without names of entity mappings, which a change may rename.
+        let change: String
         let what: String
         let isEqual: Bool
         let likeness: Double
@@ -102,10 +104,12 @@ struct LossSuggestions {
         return best.prefix(Self.most).map { candidate, price in
             let json = "\"\(candidate.name)\": \"\(candidate.expression)\""
             let name = place.mapping.name ?? ""
+            let property = "\(place.target.definition.name).\(candidate.name)"
+            let option = MappingChange("\(property)=\(candidate.change)")?.option
             return .init(
                 text:
-                    "\(place.target.definition.name).\(candidate.name) gets no value and \(candidate.what)"
-                    + "\(price.map { ", and \($0)" } ?? ""): \(json) in the entity mapping \(name)", json: json,
+                    "\(property) gets no value and \(candidate.what)\(price.map { ", and \($0)" } ?? ""): "
+                    + "\(json) in the entity mapping \(name)" + (option.map { ", or \($0)" } ?? ""), json: json,
                 entityMapping: name)
         }
     }
@@ -122,7 +126,7 @@ struct LossSuggestions {
             else { return nil }
             let isEqual = candidate.attributeType == attribute.attributeType
             return Candidate(
-                name: candidate.name, expression: "$source.\(attribute.name)",
+                name: candidate.name, expression: "$source.\(attribute.name)", change: "$source.\(attribute.name)",
                 what: isEqual ? "has the same type" : "takes its numbers", isEqual: isEqual,
                 likeness: likeness(candidate.name, attribute.name),
                 conversion: candidate.attributeType.holdsEveryValue(of: attribute.attributeType)
@@ -145,13 +149,15 @@ struct LossSuggestions {
                     .isKindOf(entity: candidate.destination) ?? false
             }
             guard let first = fitting.first?.name else { return nil }
+            let byRelationship =
+                "'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '\(relationship.name)'"
             let lookup =
                 fitting.count == 1
-                ? "'destinationInstancesForEntityMappingNamed:sourceInstances:', '\(first)'"
-                : "'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '\(relationship.name)'"
+                ? "'destinationInstancesForEntityMappingNamed:sourceInstances:', '\(first)'" : byRelationship
             return Candidate(
                 name: candidate.name,
                 expression: "FUNCTION($manager, \(lookup), $source.\(relationship.name))",
+                change: "FUNCTION($manager, \(byRelationship), $source.\(relationship.name))",
                 what: "leads to what its objects become", isEqual: candidate.isToMany == relationship.isToMany,
                 likeness: likeness(candidate.name, relationship.name))
         }
@@ -179,8 +185,8 @@ struct LossSuggestions {
             let json = "{ \"sourceEntity\": \"\(line.entity)\", \"destinationEntity\": \"\($0.name)\" }"
             return .init(
                 text:
-                    "\($0.name), of which nothing makes objects, has similar properties: \(json) as an entity mapping",
-                json: json)
+                    "\($0.name), of which nothing makes objects, has similar properties: \(json) as an entity mapping"
+                    + (MappingChange("\($0.name)=\(line.entity)").map { ", or \($0.option)" } ?? ""), json: json)
         }
     }
 

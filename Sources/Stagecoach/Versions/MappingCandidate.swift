@@ -14,21 +14,40 @@ struct MappingCandidate {
     /// True if the file's format has keys for the versions.
     var isJSON: Bool { file.form == .json }
     private let file: MappingFile
+    private let changes: [MappingChange]
+    /// False if the changes alone are the mapping model: then there are no lines and columns.
+    private let isFile: Bool
     private let sourceEntities: Set<String>
     private let destinationEntities: Set<String>
 
     /// Reads the outline of a mapping model.
     ///
-    /// - Parameter argument: a path, optionally after versions: ``MappingArgument``.
+    /// - Parameters:
+    ///   - argument: a path, optionally after versions: ``MappingArgument``.
+    ///   - changes: changes to what the file says.
     /// - Throws: the errors of reading the file and its outline.
-    init(_ argument: String) throws(MigrationError) {
+    init(_ argument: String, changes: [MappingChange] = []) throws(MigrationError) {
         let argument = MappingArgument(argument)
-        path = argument.path
-        file = try MappingFile(path: path)
+        try self.init(MappingFile(path: argument.path), argument, changes)
+    }
+
+    /// Makes a mapping model of changes to the inferred one.
+    init(_ changes: [MappingChange]) throws(MigrationError) {
+        try self.init(MappingFile(inferringBeside: changes), nil, changes)
+    }
+
+    private init(
+        _ file: MappingFile, _ argument: MappingArgument?, _ changes: [MappingChange]
+    ) throws(MigrationError) {
+        (self.file, self.changes, isFile) = (file, changes, argument != nil)
+        path = argument?.path ?? file.path
         let outline = try MappingOutline.reading(file)
-        sourceEntities = Set(outline.entityMappings.compactMap(\.sourceEntity))
-        destinationEntities = Set(outline.entityMappings.compactMap(\.destinationEntity))
-        if let versions = argument.versions {
+        let renamed = changes.filter { $0.property == nil }.compactMap(\.value)
+        sourceEntities = Set(outline.entityMappings.compactMap(\.sourceEntity) + renamed)
+        destinationEntities = Set(
+            outline.entityMappings.compactMap(\.destinationEntity)
+                + changes.filter { $0.value != nil }.map(\.entity))
+        if let versions = argument?.versions {
             (said, isStated) = (versions, true)
         } else if let from = outline.from, let to = outline.to {
             (said, isStated) = (MappingVersions(source: from, destination: to), true)
@@ -57,10 +76,17 @@ struct MappingCandidate {
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
         unmappable: UnmappableProperties, isStrict: Bool = false
     ) throws(MigrationError) -> MappingModel {
-        let model = try MappingModel.read(
-            file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
-            unmappable: unmappable, misfits: isStrict ? .refusedWhereUnlisted : .noted)
-        return model.restricted(from: source, to: destination)
+        do throws(MigrationError) {
+            let model = try MappingModel.read(
+                file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
+                unmappable: unmappable, misfits: isStrict ? .refusedWhereUnlisted : .noted, changes: changes)
+            return model.restricted(from: source, to: destination)
+        } catch {
+            guard !isFile else { throw error }
+            var error = error
+            (error.context.line, error.context.column) = (nil, nil)
+            throw error
+        }
     }
 
     /// Returns the version's name in the path of an `.xcdatamodel`.

@@ -53,20 +53,50 @@ public struct VersionRoute {
         from source: ModelVersion, to destination: ModelVersion, bundle: String? = nil, via: [ModelVersion] = [],
         mappings: [String] = [], unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> VersionRoute {
+        try find(
+            from: source, to: destination, bundle: bundle, via: via,
+            candidates: try mappings.map { mapping throws(MigrationError) in try MappingCandidate(mapping) },
+            unmappable: unmappable)
+    }
+
+    /// Finds a route as above, with changes to the one given mapping model, or to the inferred one.
+    ///
+    /// - Throws: `chain.changes` (78) if there are several mapping models.
+    package static func find(
+        from source: ModelVersion, to destination: ModelVersion, bundle: String?, via: [ModelVersion],
+        mappings: [String], changes: [MappingChange], unmappable: UnmappableProperties
+    ) throws(MigrationError) -> VersionRoute {
+        guard mappings.count < 2 || changes.isEmpty else {
+            throw MigrationError(
+                "chain.changes", .configuration, "With several mapping models it is not clear which one --set changes",
+                remedy: "Write the change into its file")
+        }
+        var candidates = try mappings.map { mapping throws(MigrationError) in
+            try MappingCandidate(mapping, changes: changes)
+        }
+        if mappings.isEmpty, !changes.isEmpty { candidates = [try MappingCandidate(changes)] }
+        return try find(
+            from: source, to: destination, bundle: bundle, via: via, candidates: candidates, unmappable: unmappable)
+    }
+
+    private static func find(
+        from source: ModelVersion, to destination: ModelVersion, bundle: String?, via: [ModelVersion],
+        candidates: [MappingCandidate], unmappable: UnmappableProperties
+    ) throws(MigrationError) -> VersionRoute {
         do throws(MigrationError) {
-            return try find(from: source, to: destination, bundle, via, mappings, .refuse)
+            return try find(from: source, to: destination, bundle, via, candidates, .refuse)
         } catch {
             let isAboutProperties =
                 error.code.rawValue.hasPrefix("inference.")
                 || ["chain.noWay", "mapping.unlistedProperty"].contains(error.code.rawValue)
             guard unmappable == .leave, isAboutProperties else { throw error }
         }
-        return try find(from: source, to: destination, bundle, via, mappings, .leave)
+        return try find(from: source, to: destination, bundle, via, candidates, .leave)
     }
 
     private static func find(
         from source: ModelVersion, to destination: ModelVersion, _ bundle: String?, _ via: [ModelVersion],
-        _ mappings: [String], _ unmappable: UnmappableProperties
+        _ candidates: [MappingCandidate], _ unmappable: UnmappableProperties
     ) throws(MigrationError) -> VersionRoute {
         // A store of one configuration goes through that configuration of every version.
         let shelf = VersionShelf(bundle: bundle, source: source.model)
@@ -74,7 +104,6 @@ public struct VersionRoute {
             VersionInHistory(named: version.name, on: shelf, version.model.counterpart(of: source.model))
         }
         let end = placed(destination)
-        let candidates = try mappings.map { mapping throws(MigrationError) in try MappingCandidate(mapping) }
         if via.isEmpty {
             let only = RouteSearch(
                 line: .init(VersionInHistory(source, on: shelf), names: [], end), all: [], candidates: candidates,

@@ -30,6 +30,8 @@ extension CommandCatalog {
         --dry-run
           Do everything but publish the destination.
         % result
+        --set LINE repeatable
+          Change one line of the mapping model, inferred or given: 'Order.note=$source.memo' (the property gets this expression), Customer=Client (Customer is made from the source entity Client), or Order.memo= (it is meant to stay behind). May be given several times; infer --set writes it down.
         --keys CHOICE=auto|kept|sequential
           Which keys destination rows get: auto (kept where possible), kept, or sequential.
         --unmappable CHOICE=refuse|leave
@@ -256,7 +258,7 @@ extension CommandCatalog {
         % reports
         --results FILE
           Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into.
-        @ migration from mapping via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check like unchecked unmapped-stages
+        @ migration from mapping set via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check like unchecked unmapped-stages
         --progress CHOICE=auto|none
           auto (a line that is redrawn, on a terminal only) or none.
         @ stores
@@ -294,7 +296,7 @@ extension CommandCatalog {
           The older version.
         --to MODEL required
           The newer version.
-        @ migration unmappable like
+        @ migration set unmappable like
         -o, --output FILE
           Write to a new file instead of standard output.
         $ --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json

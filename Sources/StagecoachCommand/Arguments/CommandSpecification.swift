@@ -34,8 +34,8 @@ package enum OptionHeading: String, CaseIterable, Sendable {
         case .common: "Common"
         case .result: "The result"
         case .memory: "Memory and disk"
-        case .rejects: "Rejects and losses"
-        case .reports: "Reports and progress"
+        case .rejects: "Rejects, losses"
+        case .reports: "Reports, progress"
         case .expert: "For experts"
         }
     }

@@ -71,6 +71,9 @@ extension UsageError {
     static func notACut(option: String, value: String) -> Self {
         Self("option '\(option)' needs a number or names of entity mappings as \"A,B;C\", not '\(value)'")
     }
+    static func notAChange(option: String, value: String) -> Self {
+        Self("option '\(option)' needs a line as Entity.property=EXPRESSION or Entity=SourceEntity, not '\(value)'")
+    }
     static func contradiction(_ first: String, _ second: String) -> Self {
         Self("options '\(first)' and '\(second)' exclude each other")
     }

@@ -170,7 +170,8 @@ struct BatchCommand {
             "unknown-hashes",
         ].map { "\($0)=\(arguments[option: $0] ?? "")" }
         let flags = ["strict-validation", "transformable-bytes", "new-uuid", "repair"]
-        return (texts + flags.map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
+        let changes = arguments.all("set").map { "set=\($0)" }
+        return (texts + changes + flags.map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
     }
 
     /// Returns the memory for each job in bytes.

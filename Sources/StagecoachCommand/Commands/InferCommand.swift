@@ -10,7 +10,8 @@ enum InferCommand {
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
         let model = try MappingModel.inferred(
-            from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse)
+            from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse,
+            changes: try MigrationRequest.changes(arguments))
         model.nameVersions(source, destination)
         StageMarks.mark(model, from: sources[0], to: sources[1])
         try OutputFile.deliver(try model.json(), to: arguments[option: "output"], console)

@@ -61,7 +61,7 @@ struct MigrationInputs {
         let via = try stops.map { name throws(MigrationError) in try ModelArgument.stop(name, bundle: bundle) }
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
-            via: via, mappings: request.mappings, unmappable: request.options.unmappable)
+            via: via, mappings: request.mappings, changes: request.changes, unmappable: request.options.unmappable)
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
         try swiftModels?.check(route.steps)
     }

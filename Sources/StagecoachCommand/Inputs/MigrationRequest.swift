@@ -1,4 +1,5 @@
 import Foundation
+import Mapping
 import Stagecoach
 
 /// The request of a `migrate`, `plan` or `check` command.
@@ -10,6 +11,8 @@ struct MigrationRequest {
     let from: String?
     /// The files of mapping models; several for one pair of versions run in turn. If empty, the mapping model is inferred.
     let mappings: [String]
+    /// Changes to the mapping model, inferred or given.
+    let changes: [MappingChange]
     /// The versions of the way between source and destination, in order.
     let via: [String]
     /// The stores and lists of hashes that confirm entities derived from Swift sources.
@@ -54,6 +57,7 @@ struct MigrationRequest {
         to = model
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
+        changes = try Self.changes(arguments)
         via = arguments.all("via")
         like = arguments.all("like")
         unchecked = arguments.choice("unchecked") ?? .refuse
@@ -114,6 +118,16 @@ struct MigrationRequest {
 
     /// The mapping models in messages; nil if one is inferred.
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
+
+    /// Reads the lines of `--set`.
+    ///
+    /// - Throws: `notAChange`.
+    static func changes(_ arguments: ParsedArguments) throws(UsageError) -> [MappingChange] {
+        try arguments.all("set").map { line throws(UsageError) in
+            guard let change = MappingChange(line) else { throw .notAChange(option: "--set", value: line) }
+            return change
+        }
+    }
 
     /// Parses `3`, or `A,B;C`: names of entity mappings, with passes separated by semicolons.
     private static func readPasses(_ text: String, into options: inout MigrationOptions) throws(UsageError) {

@@ -54,7 +54,7 @@ package struct HelpText {
         var lines = usage(command) + [""] + folded(command.summary + ".")
         for (index, (title, options)) in command.headedOptions.enumerated() {
             guard index == 0 else {
-                lines += entry(title + ":", options.map { "--" + $0.name }.joined(separator: ", "), at: 23)
+                lines += entry(title + ":", options.map { "--" + $0.name }.joined(separator: ", "), at: 20)
                 continue
             }
             lines.append("")

@@ -218,7 +218,9 @@ struct ValuesCutTests {
             return hints
         }
         let line = "Product.cents gets no value and takes its numbers"
-        let json = ": \"cents\": \"$source.price\" in the entity mapping IEM_Transform_Product"
+        let json =
+            ": \"cents\": \"$source.price\" in the entity mapping IEM_Transform_Product, or "
+            + "--set 'Product.cents=$source.price'"
         #expect(try texts(.integer64) == [line + ", and cuts the fraction of 2 of 3 values" + json])
         #expect(try texts(.double) == [line + json])
         #expect(try texts(.integer16) == [])
