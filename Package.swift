@@ -4,10 +4,11 @@ import PackageDescription
 // Every target is built in Swift 6 mode with warnings as errors.
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
-// Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own
-// code would take half of the build. Two targets whose tests compute much themselves are not among them. The benchmarks are run
-// from a release build only.
-let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
+// Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: the engine that they test is optimised, and
+// their own code would take half of the build. Two targets whose tests compute much themselves are not among them. The command
+// around the engine and the reader of Swift sources are: nothing in them waits for the processor. The benchmarks are run from a
+// release build only.
+let unoptimised = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 
 // The commit that --version names, for those who build a release: Fixtures/release/build.
 let commit = (Context.environment["STAGECOACH_COMMIT"] ?? "").filter {
@@ -44,7 +45,7 @@ let package = Package(
         // Models: entities, attributes, relationships, their readers and version hashes.
         .target(name: "ManagedModel", dependencies: ["Diagnostics", "Archives"], swiftSettings: strict),
         // Swift sources: tokens and declarations, and the models that SwiftData makes of them. Knows no stores.
-        .target(name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel"], swiftSettings: strict),
+        .target(name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel"], swiftSettings: unoptimised),
         // Mapping models: readers, inference, the expression language.
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
@@ -82,7 +83,7 @@ let package = Package(
                 .embedInCode("Demo/library.json"), .embedInCode("Demo/books.json"),
                 .embedInCode("Reporting/report.css"),
             ],
-            swiftSettings: strict),
+            swiftSettings: unoptimised),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
         // Its symbols are exported: shared libraries given with --policies share its Stagecoach, and Swift's libraries.
         .executableTarget(
@@ -96,28 +97,28 @@ let package = Package(
                 "Diagnostics", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage", "CSQLite",
             ],
             path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: tests),
+        .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: unoptimised),
         .testTarget(
             name: "ArchivesTests", dependencies: ["Archives", "Diagnostics", "TestSupport"],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "ManagedModelTests",
             dependencies: ["ManagedModel", "Mapping", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "SwiftSourcesTests", dependencies: ["SwiftSources", "ManagedModel", "Diagnostics", "TestSupport"],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "MappingTests",
             dependencies: ["Mapping", "Archives", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "CoreDataStoreTests",
             dependencies: [
                 "CoreDataStore", "SpillStorage", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport",
                 "CSQLite",
             ],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
             swiftSettings: strict),
@@ -131,21 +132,21 @@ let package = Package(
                 "Stagecoach", "Mapping", "ManagedModel", "Archives", "CoreDataStore", "SpillStorage",
                 "Diagnostics", "TestSupport", "CSQLite",
             ],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
                 "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "SwiftSources",
                 "TestSupport",
             ],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "TestSupport", "ManagedModel", "Mapping", "CoreDataStore", "Stagecoach", "StagecoachCommand",
                 "Diagnostics", "SpillStorage", "CSQLite",
             ],
-            swiftSettings: tests),
+            swiftSettings: unoptimised),
 
         // Benchmarks.
         .executableTarget(
@@ -154,7 +155,7 @@ let package = Package(
                 "Stagecoach", "Mapping", "ManagedModel", "CoreDataStore", "SpillStorage", "Rows", "Diagnostics",
                 "CSQLite",
             ],
-            path: "Benchmarks/MigrationBenchmarks", swiftSettings: tests),
+            path: "Benchmarks/MigrationBenchmarks", swiftSettings: unoptimised),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -171,4 +172,4 @@ package.targets.append(
             swiftSettings: strict, linkerSettings: [.unsafeFlags(["-use-ld=lld"])])
         : .testTarget(
             name: "FuzzTargetTests", dependencies: fuzzed + ["TestSupport"], path: "Tests/Fuzzing",
-            exclude: ["run", "main.swift"], swiftSettings: tests))
+            exclude: ["run", "main.swift"], swiftSettings: unoptimised))
