@@ -126,4 +126,42 @@ struct CommandChangeTests {
         #expect(several.code == 78 && several.messages.contains("which one --set changes"), "\(several.messages)")
         #expect(!FileManager.default.fileExists(atPath: inputs.folder.file("new.sqlite")))
     }
+
+    @Test("Types are converted on request where no value loses anything, and verify agrees")
+    func converted() throws {
+        func attribute(_ name: String, _ type: String) -> String {
+            "<attribute name=\"\(name)\" attributeType=\"\(type)\" optional=\"YES\"/>"
+        }
+        let pairs = [
+            ("count", "Integer 64", "String"), ("ratio", "Double", "String"), ("exact", "Integer 64", "Decimal"),
+            ("small", "Integer 16", "Double"), ("key", "UUID", "String"), ("flag", "Boolean", "String"),
+        ]
+        let inputs = try VersionedInputs(
+            "<entity name=\"E\">\(pairs.map { attribute($0.0, $0.1) }.joined())</entity>",
+            "<entity name=\"E\">\(pairs.map { attribute($0.0, $0.2) }.joined())</entity>"
+        ) { store in
+            store.insert(
+                "E", 1,
+                [
+                    "count": .integer(.max), "ratio": .real(0.1), "exact": .integer(.min), "small": .integer(-7),
+                    "key": .blob([UInt8](repeating: 0xAB, count: 16)), "flag": .integer(1),
+                ])
+            store.insert("E", 2)
+        }
+        let refused = try inputs.run(["migrate", "old.sqlite", "new.sqlite"])
+        #expect(refused.code == 78 && refused.messages.contains("--unmappable convert"), "\(refused.messages)")
+        let done = try inputs.run(["migrate", "old.sqlite", "new.sqlite"], ["--unmappable", "convert"])
+        #expect(done.code == 0, "\(done.messages)")
+        let connection = try Connection(path: inputs.folder.file("new.sqlite"), flags: 1)
+        let statement = try connection.prepare(
+            "SELECT ZCOUNT || ' ' || ZRATIO || ' ' || ZEXACT || ' ' || ZSMALL || ' ' || ZKEY || ' ' || ZFLAG FROM ZE ORDER BY Z_PK"
+        )
+        #expect(try statement.step())
+        #expect(
+            statement.text(0)
+                == "9223372036854775807 0.1 -9223372036854775808 -7.0 ABABABAB-ABAB-ABAB-ABAB-ABABABABABAB 1")
+        #expect(try statement.step() && statement.text(0) == nil)
+        #expect(
+            try inputs.run(["verify", "old.sqlite", "new.sqlite"], ["--unmappable", "convert"]).code == 0)
+    }
 }

@@ -68,10 +68,13 @@ struct CommandHelpTests {
                                             times; infer --set writes it down.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
                                             a relationship with less room for links or to
-                                            something else): refuse (the default), or leave (an
-                                            attribute has its default value or none, a
-                                            relationship is empty or has the links that fit;
-                                            each is named, and what stays behind is counted).
+                                            something else): refuse (the default), convert
+                                            (attributes are converted where no value loses
+                                            anything, as numbers to text; the others are
+                                            refused), or leave (an attribute has its default
+                                            value or none, a relationship is empty or has the
+                                            links that fit; each is named, and what stays behind
+                                            is counted).
                       --like STORE|FILE     Where a MODEL is Swift sources: a store of that
                                             version of the app, an empty one is enough, or a
                                             text with the name and version hash of an entity on
@@ -145,10 +148,13 @@ struct CommandHelpTests {
                                             possible), kept, or sequential.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
                                             a relationship with less room for links or to
-                                            something else): refuse (the default), or leave (an
-                                            attribute has its default value or none, a
-                                            relationship is empty or has the links that fit;
-                                            each is named, and what stays behind is counted).
+                                            something else): refuse (the default), convert
+                                            (attributes are converted where no value loses
+                                            anything, as numbers to text; the others are
+                                            refused), or leave (an attribute has its default
+                                            value or none, a relationship is empty or has the
+                                            links that fit; each is named, and what stays behind
+                                            is counted).
                       --id-map FILE         Write which source object became which destination
                                             object to a new file, NAME.csv or NAME.sqlite.
                       --external-threshold SIZE

@@ -57,17 +57,28 @@ package struct AutomaticMapping {
         /// The JSON line that maps the property of an entity, the same change as an option, and their price, if the property's
         /// values convert when an expression names them, or if the links that fit are made; else nil.
         func convertingLine(of entity: String) -> String? {
-            var expression: String?
-            var price = ""
-            if shortage != nil, case .mapped(_, let origin) = outcome {
-                expression =
-                    "FUNCTION($manager, '\(LookupSelector.bySourceRelationship)', '\(origin)', $source.\(origin))"
-            } else if case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed {
-                expression = "$source.\(origin)"
-                if reason.mayCut { price = " (check counts the numbers that it cuts)" }
+            func line(_ expression: (Character) -> String, _ price: String?) -> String? {
+                MappingChange("\(entity).\(name)=\(expression("\""))").map { change in
+                    "\"\(name)\": \"\(expression("'"))\" (\(change.option)\(price.map { "; " + $0 } ?? ""))"
+                }
             }
-            guard let expression, let change = MappingChange("\(entity).\(name)=\(expression)") else { return nil }
-            return "\"\(name)\": \"\(expression)\" (\(change.option))" + price
+            if shortage != nil, case .mapped(_, let origin) = outcome {
+                let selector = LookupSelector.bySourceRelationship
+                return line(
+                    { "FUNCTION($manager, \($0)\(selector)\($0), \($0)\(origin)\($0), $source.\(origin))" }, nil)
+            }
+            guard case .incompatible(let reason, let origin) = outcome, let conversion = reason.conversion else {
+                return nil
+            }
+            return line({ conversion.expression(of: origin, quote: $0) }, conversion.price)
+        }
+
+        /// The property mapping that converts the values without a loss; nil if there is none.
+        var convertingMapping: PropertyMapping? {
+            guard case .incompatible(let reason, let origin) = outcome, let conversion = reason.conversion,
+                conversion.isLossless, let expression = try? ValueExpression(parsing: conversion.expression(of: origin))
+            else { return nil }
+            return PropertyMapping(name: name, valueExpression: expression)
         }
 
         /// Returns a property mapping for the outcome. A property that cannot be mapped has no expression, but the reason.

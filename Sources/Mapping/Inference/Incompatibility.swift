@@ -38,26 +38,6 @@ package enum Incompatibility: Hashable, Sendable {
         return true
     }
 
-    /// True if an expression that names the source attribute gives values that the attribute takes: numbers of another type,
-    /// and the bytes of a transformable attribute.
-    var convertsWhereNamed: Bool {
-        switch self {
-        case .attributeType(let old, let new), .compositeElement(_, let old, let new):
-            guard let given = ExpressionType(old), let wanted = ExpressionType(new) else { return false }
-            return wanted.takes(given)
-        case .kind, .cardinality, .owners, .destination, .renamedDestination, .hierarchies: return false
-        }
-    }
-
-    /// True if the new type may lack a fraction or digits of a number.
-    var mayCut: Bool {
-        switch self {
-        case .attributeType(let old, let new), .compositeElement(_, let old, let new):
-            old.isNumeric && new.isNumeric && !(old.integerBits != nil && new.integerBits != nil)
-        case .kind, .cardinality, .owners, .destination, .renamedDestination, .hierarchies: false
-        }
-    }
-
     /// True if the new relationship has less room for links, whatever the store has.
     var losesLinks: Bool {
         switch self {

@@ -90,8 +90,9 @@ package struct InferenceProblems {
                 "Give --unmappable leave to make the links that fit and leave the others behind, counted, or a mapping model in "
                 + "JSON (--mapping) that has a line \(line), which does the same, or \"\(property)\": null"
         }
-        return
-            "Give --unmappable leave to leave \(them) without a value, or a mapping model in JSON (--mapping) that says how to "
+        let converts = problems.contains { $0.reason.conversion?.isLossless ?? false }
+        return (converts ? "Give --unmappable convert to convert what loses nothing by it, or " : "Give ")
+            + "--unmappable leave to leave \(them) without a value, or a mapping model in JSON (--mapping) that says how to "
             + "compute \(them)\(line.map { ", as in a line \($0)" } ?? ""), or has a line \"\(property)\": null"
     }
 }

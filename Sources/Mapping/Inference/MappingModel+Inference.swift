@@ -61,14 +61,19 @@ extension MappingModel {
             entityMappings: entityMappings, source: source, destination: destination, requiresTarget: true)
         for (index, mapping) in entityMappings.prefix(new.count).enumerated() {
             let properties = automatic.properties(from: counterparts[index], to: new[index])
-            for property in properties where unmappable == .refuse {
-                guard let (reason, origin) = property.problem else { continue }
+            func mapped(_ property: AutomaticMapping.Property) -> PropertyMapping {
+                (unmappable == .convert ? property.convertingMapping : nil) ?? property.propertyMapping()
+            }
+            for property in properties where unmappable != .leave {
+                guard let (reason, origin) = property.problem,
+                    unmappable == .refuse || property.convertingMapping == nil
+                else { continue }
                 problems.add(
                     reason, entity: new[index].definition.name, property: property.matchedName, from: origin,
                     declaredBy: property.declaringEntity, line: property.convertingLine(of: new[index].definition.name))
             }
-            mapping.attributeMappings = properties.filter { !$0.isRelationship }.map { $0.propertyMapping() }
-            mapping.relationshipMappings = properties.filter(\.isRelationship).map { $0.propertyMapping() }
+            mapping.attributeMappings = properties.filter { !$0.isRelationship }.map(mapped)
+            mapping.relationshipMappings = properties.filter(\.isRelationship).map(mapped)
         }
 
         let model = MappingModel()

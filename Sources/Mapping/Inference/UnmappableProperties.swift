@@ -8,6 +8,9 @@ public enum UnmappableProperties: String, Sendable, CaseIterable {
     /// it for several owners, and can be for one, is mapped: the links that fit are made, and the others counted. Entities of
     /// two hierarchies put into one are still refused, because the keys of their objects would collide.
     case leave
+    /// Attributes whose type changed are converted where no value loses anything: a number to one that holds it, a number, UUID or
+    /// URI to text, a UUID to data. The others are refused.
+    case convert
 }
 
 /// The reason why a property has no expression although it has a counterpart.

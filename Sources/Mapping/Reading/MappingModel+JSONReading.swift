@@ -40,7 +40,7 @@ extension MappingModel {
     ) throws(MigrationError) -> MappingModel {
         try MappingModelReader(
             document: document, models: (source, destination), previous: previous,
-            leavesUnmappable: unmappable == .leave, misfits: misfits
+            unmappable: unmappable, misfits: misfits
         ).read()
     }
 
@@ -60,8 +60,8 @@ private struct MappingModelReader {
     var models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
     /// The entity mappings of mapping models that run before.
     var previous: [EntityMapping] = []
-    /// True if unlisted properties that cannot be mapped are left without an expression.
-    var leavesUnmappable = false
+    /// The treatment of unlisted properties that cannot be mapped.
+    var unmappable = UnmappableProperties.refuse
     /// The treatment of expressions, listed or not, that do not fit their properties.
     var misfits = MisfittingExpressions.refused
 
@@ -387,7 +387,8 @@ private struct MappingModelReader {
     private func unlisted(
         _ property: AutomaticMapping.Property, _ mapping: EntityMapping
     ) throws(MigrationError) -> PropertyMapping {
-        guard let (reason, origin) = property.problem, !leavesUnmappable else { return property.propertyMapping() }
+        guard let (reason, origin) = property.problem, unmappable != .leave else { return property.propertyMapping() }
+        if unmappable == .convert, let converted = property.convertingMapping { return converted }
         let refusal = document.failure(
             "mapping.unlistedProperty",
             "A property that is not listed cannot be mapped: " + reason.reason(of: property.name, from: origin),

@@ -157,7 +157,8 @@ struct LossSuggestions {
             return Candidate(
                 name: candidate.name,
                 expression: "FUNCTION($manager, \(lookup), $source.\(relationship.name))",
-                change: "FUNCTION($manager, \(byRelationship), $source.\(relationship.name))",
+                change: "FUNCTION($manager, \(byRelationship), $source.\(relationship.name))".replacing(
+                    "'", with: "\""),
                 what: "leads to what its objects become", isEqual: candidate.isToMany == relationship.isToMany,
                 likeness: likeness(candidate.name, relationship.name))
         }

@@ -89,9 +89,9 @@ public struct VersionRoute {
             let isAboutProperties =
                 error.code.rawValue.hasPrefix("inference.")
                 || ["chain.noWay", "mapping.unlistedProperty"].contains(error.code.rawValue)
-            guard unmappable == .leave, isAboutProperties else { throw error }
+            guard unmappable != .refuse, isAboutProperties else { throw error }
         }
-        return try find(from: source, to: destination, bundle, via, candidates, .leave)
+        return try find(from: source, to: destination, bundle, via, candidates, unmappable)
     }
 
     private static func find(

@@ -34,8 +34,8 @@ extension CommandCatalog {
           Change one line of the mapping model, inferred or given: 'Order.note=$source.memo' (the property gets this expression), Customer=Client (Customer is made from the source entity Client), or Order.memo= (it is meant to stay behind). May be given several times; infer --set writes it down.
         --keys CHOICE=auto|kept|sequential
           Which keys destination rows get: auto (kept where possible), kept, or sequential.
-        --unmappable CHOICE=refuse|leave
-          Properties that inference cannot map (another type, a relationship with less room for links or to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty or has the links that fit; each is named, and what stays behind is counted).
+        --unmappable CHOICE=refuse|convert|leave
+          Properties that inference cannot map (another type, a relationship with less room for links or to something else): refuse (the default), convert (attributes are converted where no value loses anything, as numbers to text; the others are refused), or leave (an attribute has its default value or none, a relationship is empty or has the links that fit; each is named, and what stays behind is counted).
         --id-map FILE
           Write which source object became which destination object to a new file, NAME.csv or NAME.sqlite.
         --external-threshold SIZE
