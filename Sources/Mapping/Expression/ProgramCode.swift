@@ -8,6 +8,8 @@ struct ProgramDraft {
     /// Decimal constants, by the index of the constant.
     var decimals: [Int: Decimal] = [:]
     var comparisons: [ProgramComparison] = []
+    /// The conversion functions that are called.
+    var conversions: [ConversionFunction] = []
     /// The bytes that constants of text and data refer to.
     var bytes: [UInt8] = []
     /// True if a value depends on the row.

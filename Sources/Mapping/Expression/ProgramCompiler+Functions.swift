@@ -59,6 +59,7 @@ extension ProgramCompiler {
     mutating func message(
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode], into d: Int
     ) throws(ProgramFault) -> ExpressionType {
+        if target == .variable(ConversionFunction.variable) { return try conversion(selector, arguments, into: d) }
         switch (selector, arguments.count) {
         case ("stringByAppendingString:", 1):
             return try concatenation(.function(target: target, selector: selector, arguments: arguments), into: d)
@@ -75,6 +76,28 @@ extension ProgramCompiler {
         }
         throw .unsupported(
             "the selector '\(selector)' is unknown", remedy: "Compute the value in a migration policy")
+    }
+
+    /// Compiles a call of a conversion function.
+    private mutating func conversion(
+        _ selector: String, _ arguments: [ExpressionNode], into d: Int
+    ) throws(ProgramFault) -> ExpressionType {
+        guard let function = ConversionFunction.all[selector], function.arguments.count == arguments.count else {
+            throw .unsupported("$\(ConversionFunction.variable) has no function '\(selector)'")
+        }
+        for (index, (argument, wanted)) in zip(arguments, function.arguments).enumerated() {
+            let type = try compile(argument, into: d + index)
+            if type == .null { continue }
+            if wanted == .decimal, type.isNumber {
+                convert(d + index, from: type, to: .decimal)
+            } else if type != wanted {
+                throw .type("'\(selector)' does not take a value of type \(type.label)")
+            }
+        }
+        if function.arguments.contains(.decimal) || function.result == .decimal { code.usesDecimals = true }
+        code.conversions.append(function)
+        emit(.call, d, d, n: code.conversions.count - 1)
+        return function.result
     }
 
     private mutating func textFunction(

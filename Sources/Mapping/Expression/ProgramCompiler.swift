@@ -46,7 +46,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case .loadDecimal: (code.readsRow, code.usesDecimals) = (true, true)
         case .wholeToDecimal, .realToDecimal, .textToDecimal: code.usesDecimals = true
         case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .concatenate, .uppercase, .lowercase,
-            .canonical:
+            .canonical, .call:
             code.usesScratch = true
         default: break
         }

@@ -79,6 +79,8 @@ enum ProgramOperation: UInt8 {
     /// d = the n texts from register a on, concatenated; null if one is null.
     case concatenate
     case uppercase, lowercase, canonical, length
+    /// d = the value of the conversion function n of the arguments in the registers from a on.
+    case call
     // Predicates: d is 1, 0 or null. n is the index of a ProgramComparison.
     case compareNumbers, compareBytes, compareReferences, search, match, contained
     case isNull, isNotNull

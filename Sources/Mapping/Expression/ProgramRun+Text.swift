@@ -73,8 +73,10 @@ extension ProgramRun {
     }
 
     /// Stores a text that was built on the heap.
-    func made(_ text: String) throws(ProgramFault) -> ProgramRegister {
-        let bytes = Array(text.utf8)
+    func made(_ text: String) throws(ProgramFault) -> ProgramRegister { try stored(Array(text.utf8)) }
+
+    /// Stores bytes that were built on the heap.
+    func stored(_ bytes: [UInt8]) throws(ProgramFault) -> ProgramRegister {
         let (space, register) = try reserve(bytes.count)
         bytes.withUnsafeBytes { if let base = $0.baseAddress { space.copyMemory(from: base, byteCount: $0.count) } }
         return register

@@ -110,6 +110,7 @@ struct ProgramRun {
             }
             return a
         case .concatenate: return try concatenation(step)
+        case .call: return try call(step)
         default: break
         }
         // Every other operation is nil if an operand is nil.

@@ -182,3 +182,25 @@ extension JSONNode {
         return JSONNode(value: .object(members), position: position)
     }
 }
+
+extension MappingModel {
+    /// Drops the places in the text of a mapping model that was made of changes alone: nobody sees that text.
+    package func forgetPlaces() {
+        for mapping in entityMappings ?? [] {
+            (mapping.place, mapping.sourceFilterPlace, mapping.sourceExpressionPlace) = (nil, nil, nil)
+            for property in mapping.propertyMappings {
+                property.place = nil
+                property.refusal = property.refusal?.withoutPlace
+            }
+        }
+    }
+}
+
+extension MigrationError {
+    /// The error without its line and column.
+    package var withoutPlace: MigrationError {
+        var error = self
+        (error.context.line, error.context.column) = (nil, nil)
+        return error
+    }
+}

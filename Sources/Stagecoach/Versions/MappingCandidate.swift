@@ -80,12 +80,11 @@ struct MappingCandidate {
             let model = try MappingModel.read(
                 file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
                 unmappable: unmappable, misfits: isStrict ? .refusedWhereUnlisted : .noted, changes: changes)
+            if !isFile { model.forgetPlaces() }
             return model.restricted(from: source, to: destination)
         } catch {
             guard !isFile else { throw error }
-            var error = error
-            (error.context.line, error.context.column) = (nil, nil)
-            throw error
+            throw error.withoutPlace
         }
     }
 

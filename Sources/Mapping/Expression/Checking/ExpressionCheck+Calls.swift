@@ -6,6 +6,7 @@ extension ExpressionCheck {
     mutating func message(
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
     ) throws(ProgramFault) -> ExpressionKind {
+        if target == .variable(ConversionFunction.variable) { return try conversion(selector, arguments) }
         let receiver = try kind(of: target)
         let kinds = try kinds(of: arguments)
         let colons = selector.count(where: { $0 == ":" })
@@ -69,6 +70,36 @@ extension ExpressionCheck {
             }
             return signature.result
         }
+    }
+
+    /// Returns the kind of the value of a conversion function.
+    private mutating func conversion(
+        _ selector: String, _ arguments: [ExpressionNode]
+    ) throws(ProgramFault) -> ExpressionKind {
+        let kinds = try kinds(of: arguments)
+        guard let function = ConversionFunction.all[selector] else {
+            throw ProgramFault(
+                "expression.unknownSelector", "$\(ConversionFunction.variable) has no function '\(selector)'",
+                at: ExpressionConstant.quoted(selector),
+                remedy: EditDistance.question(selector, among: Array(ConversionFunction.all.keys))
+                    ?? "Its functions are \(ConversionFunction.all.keys.sorted().joined(separator: ", "))")
+        }
+        guard function.arguments.count == arguments.count else {
+            throw ProgramFault(
+                "expression.argumentCount",
+                "'\(selector)' takes \(function.arguments.count.counted("argument")), one for each colon, not "
+                    + "\(arguments.count)", at: ExpressionConstant.quoted(selector))
+        }
+        for (index, wanted) in function.arguments.enumerated() {
+            let fits =
+                wanted == .decimal
+                ? kinds[index].mayBeNumber : kinds[index].isAlwaysValue { $0 == wanted || $0 == .null }
+            guard !fits else { continue }
+            try mistyped(
+                "'\(selector)' takes a value of type \(wanted.label), not \(kinds[index].label)",
+                at: Self.text(arguments[index]))
+        }
+        return .value(function.result)
     }
 
     private func message(

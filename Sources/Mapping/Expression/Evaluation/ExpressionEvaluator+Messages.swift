@@ -39,6 +39,21 @@ extension ExpressionEvaluator {
         throw ProgramFault.unsupported("a value of type \(target.label) has no selector '\(selector)'")
     }
 
+    /// Evaluates a conversion function.
+    func conversion(_ selector: String, _ nodes: [ExpressionNode]) throws -> EvaluatedValue {
+        guard let function = ConversionFunction.all[selector], function.arguments.count == nodes.count else {
+            throw ProgramFault.unsupported("$\(ConversionFunction.variable) has no function '\(selector)'")
+        }
+        var values: [EvaluatedValue] = []
+        for (node, wanted) in zip(nodes, function.arguments) {
+            var value = try evaluate(node)
+            if wanted == .decimal, value.isNumber { value = try value.cast(to: "NSDecimalNumber") }
+            guard value.isNull || value.scalarType == wanted else { throw Self.misfit(selector, value) }
+            values.append(value)
+        }
+        return try function(values)
+    }
+
     /// Returns the answer to a message of a value that is not nil; nil if the message is unknown.
     static func message(
         _ selector: String, to target: EvaluatedValue, _ arguments: [EvaluatedValue]

@@ -108,6 +108,8 @@ final class ExpressionEvaluator {
             return asStored ? value : try value.transformed()
         case .function(let target?, "self", let arguments) where arguments.isEmpty:
             return try evaluate(target, asStored: asStored)
+        case .function(.variable(ConversionFunction.variable)?, let selector, let arguments):
+            return try conversion(selector, arguments)
         case .function(let target?, let selector, let arguments):
             return try message(selector, to: evaluate(target), arguments)
         case .function(nil, let selector, let arguments): return try builtIn(selector, arguments)
