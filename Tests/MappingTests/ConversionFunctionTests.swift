@@ -124,7 +124,9 @@ struct ConversionFunctionTests {
             return "\(error?.message ?? "") \(error?.remedy ?? "")"
         }
         #expect(try message(Self.call("textFromDat:", "$source.s")).contains("Did you mean 'textFromDate:'?"))
-        #expect(try message(Self.call("textFromDate:", "$source.s")).contains("takes a value of type Date, not a value of type String"))
+        #expect(
+            try message(Self.call("textFromDate:", "$source.s")).contains(
+                "takes a value of type Date, not a value of type String"))
         #expect(try message(Self.call("textFromDate:format:", "$source.s", "'x'")).contains("no function"))
         #expect(try message("$stagecoach").contains("unknown"))
     }
