@@ -43,6 +43,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     package private(set) var to: String?
     /// The data that is meant to stay behind, for JSON only; nil if the file names none.
     package private(set) var losses: [String]?
+    /// The word `infer` if entities that are not listed are mapped as inference maps them, for JSON only; else nil.
+    package private(set) var unlisted: String?
     package let entityMappings: [EntityMapping]
 
     /// Reads the outline of a file in any form.
@@ -76,6 +78,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         var outline = MappingOutline(form: .json, entityMappings: mappings)
         outline.formatVersion = head.formatVersion
         (outline.rulesOfTheSource, outline.from, outline.to) = (head.rules.rawValue, head.from, head.to)
+        outline.unlisted = head.inference == nil ? nil : "infer"
         outline.losses = head.losses.isEmpty ? nil : head.losses.map(\.name)
         return outline
     }

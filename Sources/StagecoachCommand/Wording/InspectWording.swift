@@ -87,7 +87,8 @@ enum InspectWording {
             "versions": outline.from.flatMap { from in outline.to.map { "\(from) → \($0)" } },
             "rules of the source": outline.rulesOfTheSource.map { "\($0)" }, "source model": outline.sourceModelPath,
             "destination model": outline.destinationModelPath,
-            "entity mappings": Figures.count(outline.entityMappings.count),
+            "entity mappings": Figures.count(outline.entityMappings.count)
+                + (outline.unlisted == nil ? "" : ", the others inferred"),
         ])
         for mapping in outline.entityMappings {
             let ends = "\(mapping.sourceEntity ?? "-") → \(mapping.destinationEntity ?? "-")"

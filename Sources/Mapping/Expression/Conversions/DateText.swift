@@ -110,7 +110,7 @@ enum DateText {
 
     /// A date format of Unicode TR 35 with a time zone, in the locale en_US_POSIX.
     ///
-    /// Memory: a formatter for each format and zone that were used, for the life of the process.
+    /// Memory: the formatters of at most 64 formats and zones.
     struct Format {
         private struct Key: Hashable {
             let format: String
@@ -143,6 +143,8 @@ enum DateText {
                 formatter.timeZone = TimeZone(identifier: key.zone)
                 formatter.dateFormat = key.format
                 formatter.isLenient = false
+                // A format may come from the row.
+                if known.count == 64 { known.removeAll() }
                 known[key] = formatter
                 return body(formatter)
             }
