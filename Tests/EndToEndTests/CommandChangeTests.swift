@@ -164,4 +164,23 @@ struct CommandChangeTests {
         #expect(
             try inputs.run(["verify", "old.sqlite", "new.sqlite"], ["--unmappable", "convert"]).code == 0)
     }
+
+    @Test("Where a bundle has no way, the lines that mend it are printed too")
+    func wayless() throws {
+        func version(_ type: String, _ more: String = "") -> String {
+            "<entity name=\"E\"><attribute name=\"n\" attributeType=\"\(type)\" optional=\"YES\"/>\(more)</entity>"
+        }
+        let more = "<attribute name=\"m\" attributeType=\"String\" optional=\"YES\"/>"
+        let inputs = try VersionedInputs(
+            version("Integer 64"), version("Integer 64", more), version("Integer 16", more)
+        ) { store in
+            store.insert("E", 1, ["n": .integer(7)])
+        }
+        let refused = try inputs.run(["migrate", "old.sqlite", "new.sqlite"])
+        #expect(refused.code == 78 && refused.messages.contains("There is no way"), "\(refused.messages)")
+        let lines = refused.messages.matches(of: /--set '([^']+)'/).map { String($0.output.1) }
+        #expect(lines == ["E.n=$source.n"], "\(refused.messages)")
+        let done = try inputs.run(["migrate", "old.sqlite", "new.sqlite"], lines.flatMap { ["--set", $0] })
+        #expect(done.code == 0, "\(done.messages)")
+    }
 }

@@ -54,12 +54,13 @@ package struct AutomaticMapping {
             }
         }
 
-        /// The JSON line that maps the property of an entity, the same change as an option, and their price, if the property's
-        /// values convert when an expression names them, or if the links that fit are made; else nil.
-        func convertingLine(of entity: String) -> String? {
-            func line(_ expression: (Character) -> String, _ price: String?) -> String? {
+        /// Returns the line that maps the property of an entity, if its values convert when an expression names them, or if the
+        /// links that fit are made; else nil.
+        func convertingLine(of entity: String) -> ConvertingLine? {
+            func line(_ expression: (Character) -> String, _ price: String?) -> ConvertingLine? {
                 MappingChange("\(entity).\(name)=\(expression("\""))").map { change in
-                    "\"\(name)\": \"\(expression("'"))\" (\(change.option)\(price.map { "; " + $0 } ?? ""))"
+                    let text = "\"\(name)\": \"\(expression("'"))\" (\(change.option)\(price.map { "; " + $0 } ?? ""))"
+                    return ConvertingLine(text: text, change: change)
                 }
             }
             if shortage != nil, case .mapped(_, let origin) = outcome {
@@ -89,6 +90,13 @@ package struct AutomaticMapping {
             mapping.unmapped = unmapped
             return mapping
         }
+    }
+
+    /// A line that maps a property which inference does not map without being told.
+    struct ConvertingLine {
+        /// The line in JSON, with the option that gives the same change, and its price.
+        let text: String
+        let change: MappingChange
     }
 
     package enum Outcome {

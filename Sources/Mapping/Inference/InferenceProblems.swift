@@ -8,8 +8,8 @@ package struct InferenceProblems {
         let reason: Incompatibility
         /// The name of the source property; nil if the problem does not concern a property.
         let origin: String?
-        /// A line of a mapping model in JSON that maps the property; nil if none is known.
-        let line: String?
+        /// A line of a mapping model in JSON that maps the property, and the change that does the same; nil if none is known.
+        let line: AutomaticMapping.ConvertingLine?
 
         var sentence: String { reason.reason(of: property, from: origin) }
     }
@@ -24,7 +24,7 @@ package struct InferenceProblems {
     ///   - line: a line of a mapping model in JSON that maps the property.
     mutating func add(
         _ reason: Incompatibility, entity: String, property: String?, from origin: String? = nil, declaredBy: String,
-        line: String? = nil
+        line: AutomaticMapping.ConvertingLine? = nil
     ) {
         guard seen.insert("\(declaredBy)\u{0}\(property ?? "")\u{0}\(reason.code.rawValue)").inserted else { return }
         problems.append(Problem(entity: entity, property: property, reason: reason, origin: origin, line: line))
@@ -34,6 +34,11 @@ package struct InferenceProblems {
     package var seemRenamed: Bool { renaming != nil }
     /// True if ``UnmappableProperties/leave`` goes on without.
     package var mayBeLeft: Bool { problems.allSatisfy(\.reason.mayBeLeft) }
+    /// The options that mend all problems, as they are pasted; nil if one has none.
+    package var options: String? {
+        let options = problems.compactMap { $0.line?.change.option }
+        return options.count == problems.count ? options.joined(separator: " ") : nil
+    }
     /// True if a new relationship has less room for links.
     package var loseLinks: Bool { problems.contains { $0.reason.losesLinks } }
 
@@ -84,7 +89,7 @@ package struct InferenceProblems {
         guard mayBeLeft, let property = problems.first?.property else {
             return "Write a mapping model that says how these are computed"
         }
-        let (them, line) = (problems.count == 1 ? "it" : "them", problems.lazy.compactMap(\.line).first)
+        let (them, line) = (problems.count == 1 ? "it" : "them", problems.lazy.compactMap(\.line?.text).first)
         if problems.allSatisfy(\.reason.takesWhatFits), let line {
             return
                 "Give --unmappable leave to make the links that fit and leave the others behind, counted, or a mapping model in "

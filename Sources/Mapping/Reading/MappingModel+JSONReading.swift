@@ -393,7 +393,7 @@ private struct MappingModelReader {
             "mapping.unlistedProperty",
             "A property that is not listed cannot be mapped: " + reason.reason(of: property.name, from: origin),
             at: mapping.place ?? .start,
-            remedy: (property.convertingLine(of: mapping.destinationEntityName ?? "").map { "List it, \($0), " }
+            remedy: (property.convertingLine(of: mapping.destinationEntityName ?? "").map { "List it, \($0.text), " }
                 ?? "List it with an expression, ")
                 + "or leave it alone with \"\(property.name)\": null or --unmappable leave",
             context: .init(

@@ -370,13 +370,15 @@ final class RouteSearch {
             + (between > 0 ? ", neither over the \(between.counted("version")) between them nor directly" : "")
             + ": " + error.message
         var leaves = ""
+        var change = "Give "
         if case .problems(let problems, _) = obstacle {
             // A remedy that keeps the data stays the first.
             if problems.seemRenamed { return error }
+            if let options = problems.options { change = "Give \(options), or " }
             if problems.mayBeLeft { leaves = ", or leave such properties without a value with --unmappable leave" }
         }
         error.remedy =
-            "Give a mapping model for a step with --mapping, or name the versions of the way with --via" + leaves
+            change + "a mapping model for a step with --mapping, or name the versions of the way with --via" + leaves
         return error
     }
 
