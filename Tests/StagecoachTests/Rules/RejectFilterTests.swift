@@ -113,7 +113,8 @@ private struct Numbered {
                     renumber(table, column, order, to: schema.tableIndex(of: relationship.destination))
                 case .toManyHidden(let table, let column, let order):
                     renumber(table, column, order, to: schema.tableIndex(of: entity))
-                case .join(let join, 0):
+                // A relationship that is its own inverse may be stored as the second side alone.
+                case .join(let join, let side) where side == 0 || relationship.inverseRelationship == relationship:
                     let ends = (schema.tableIndex(of: entity), schema.tableIndex(of: relationship.destination))
                     renumber(join, ends)
                 case .none, .toManyByInverse, .join: break
