@@ -66,7 +66,8 @@ final class SourceLinkTables {
     }
 
     /// Calls a closure with the links of a set that were asked for and are not in the destination, and with true for those that
-    /// give way: an end has room for one link, and another link asks for that room.
+    /// give way: an end has room for one link, and another link asks for that room, or has it. Whether that one is right is
+    /// compared elsewhere.
     ///
     /// - Parameters:
     ///   - nearIsOne: the pairs in which a near object has room for one link.
@@ -78,8 +79,9 @@ final class SourceLinkTables {
         let missing = try connection.prepare(
             """
             SELECT owner, member, max(yields
-                OR pair IN (\(list(nearIsOne))) AND EXISTS
+                OR pair IN (\(list(nearIsOne))) AND (EXISTS
                     (SELECT 1 FROM asked AS o WHERE o.pair = a.pair AND o.near = a.near AND o.far <> a.far)
+                    OR EXISTS (SELECT 1 FROM found AS f WHERE f.pair = a.pair AND f.near = a.near AND f.far <> a.far))
                 OR pair IN (\(list(farIsOne))) AND EXISTS
                     (SELECT 1 FROM asked AS o WHERE o.pair = a.pair AND o.far = a.far AND o.near <> a.near))
             FROM asked AS a WHERE number = ?1 GROUP BY owner, member

@@ -18,6 +18,32 @@ import Testing
         return options
     }
 
+    // MARK: - Links that give way
+
+    @Test("A link of the source whose room a lookup of the objects themselves has taken gives way, and is not lost")
+    func takenByItself() throws {
+        let version = try model(
+            entity("Item", [], [toOne("NAME", "Item", inverse: "links"), toOne("links", "Item", inverse: "NAME")]))
+        let folder = try TemporaryFolder()
+        try ReferenceStore.make(version) { store in
+            store.insert("Item", 1, toOne: ["links": 92])
+            store.insert("Item", 3, toOne: ["links": 91])
+            store.insert("Item", 90, toOne: ["NAME": 91])
+            store.insert("Item", 91, toOne: ["NAME": 3, "links": 90])
+            store.insert("Item", 92, toOne: ["NAME": 1])
+        }.write(path: folder.file("old.sqlite"))
+        let migration = Migration(
+            from: folder.file("old.sqlite"), model: version,
+            mapping: mappings(
+                try mapping(
+                    "Items", "Item", "Item",
+                    relationships: ["NAME": via("NAME", "$source.NAME"), "links": by("Items", "$source")])),
+            to: folder.file("new.sqlite"), model: version, options: Self.options())
+        _ = try migration.run()
+        let report = try StoreVerification(migration).run()
+        #expect(report.differences.isEmpty, "\(report.differences)")
+    }
+
     // MARK: - Filters
 
     /// Shops 1 to 4 by the trades they have: 1 all with a kind, 2 one without, 3 none, 4 only one without.
