@@ -6,7 +6,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 // Most tests are compiled without optimisation even where `-Xswiftc -O` asks for it: the engine that they test is optimised, and
 // their own code would take half of the build. Two targets whose tests compute much themselves are not among them. The command
-// around the engine and the reader of Swift sources are: nothing in them waits for the processor. The benchmarks are run from a
+// around the engine and the reader of Swift sources are compiled likewise: nothing in them waits for the processor. The benchmarks are run from a
 // release build only.
 let unoptimised = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 

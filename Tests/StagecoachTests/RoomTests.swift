@@ -75,6 +75,13 @@ struct RoomTests {
         #expect(module.upwardUses.isSuperset(of: Self.allowed), "an exception that nothing needs any more")
     }
 
+    @Test("The repository's top level has what belongs there, and nothing that a tool left")
+    func topLevel() throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: SharedStores.repository.path)
+        let known = ["Package.swift", "Sources", "Tests", "Benchmarks", "Fixtures", "README.md", "LICENSE"]
+        #expect(names.filter { !$0.hasPrefix(".") && !known.contains($0) } == [])
+    }
+
     @Test("No file imports a module that its target does not depend on")
     func modules() throws {
         let package = try String(

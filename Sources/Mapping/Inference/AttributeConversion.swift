@@ -4,7 +4,7 @@ import ManagedModel
 struct AttributeConversion {
     /// The type of the cast; nil if the value is taken as it is.
     private let cast: String?
-    /// What a value may lose or break, as a clause; nil if each value comes along whole.
+    /// The price of the conversion as a clause: what a value may lose, or how it may end the run. Nil if each comes along whole.
     let price: String?
 
     /// True if each value comes along whole.

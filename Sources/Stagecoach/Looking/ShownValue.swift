@@ -140,14 +140,7 @@ extension ShownValue {
     /// 9999 has no such form, and is its seconds since 2001.
     public static func text(ofDate seconds: Double) -> String {
         guard seconds > -63_000_000_000, seconds < 250_000_000_000 else { return "\(seconds) s since 2001" }
-        var whole = seconds.rounded(.down)
-        // A Double of our years tells microseconds apart, and no more.
-        var micros = ((seconds - whole) * 1e6).rounded()
-        if micros >= 1e6 { (whole, micros) = (whole + 1, 0) }
-        let text = Date(timeIntervalSinceReferenceDate: whole).ISO8601Format()
-        var digits = String(Int64(micros) + 1_000_000).dropFirst()
-        while digits.last == "0" { digits.removeLast() }
-        return digits.isEmpty ? text : text.dropLast() + ".\(digits)Z"
+        return DateText.text(of: seconds)
     }
 }
 

@@ -139,7 +139,7 @@ struct ConversionFunction: Sendable {
             switch try JSONPlace.value(at: values.text(1), in: values.text(0)) {
             case nil, is NSNull: return .null
             case let text as String: return .text(text)
-            case let number as NSNumber: return .text(try EvaluatedValue(number).cast(toText: ()))
+            case let number as NSNumber: return .text(try EvaluatedValue(number).castText("NSString"))
             case let other?: throw .type("'\(values.text(1))' leads to \(JSONPlace.kind(of: other)), not to a text")
             }
         },
@@ -157,18 +157,6 @@ extension [EvaluatedValue] {
     fileprivate func text(_ index: Int) -> String { if case .text(let text) = self[index] { text } else { "" } }
     fileprivate func seconds(_ index: Int) -> Double { if case .date(let seconds) = self[index] { seconds } else { 0 } }
     fileprivate func data(_ index: Int) -> Data { if case .data(let data) = self[index] { data } else { Data() } }
-}
-
-extension EvaluatedValue {
-    /// Returns a number as text.
-    fileprivate func cast(toText: Void) throws(ProgramFault) -> String {
-        switch self {
-        case .boolean(let flag): flag ? "1" : "0"
-        case .integer(let number): String(number)
-        case .decimal(let number): number.description
-        default: FloatingText.text(real ?? 0)
-        }
-    }
 }
 
 extension UUID {

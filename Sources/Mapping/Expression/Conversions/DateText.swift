@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Dates as text, in seconds since 2001.
-enum DateText {
+package enum DateText {
     enum Unit { case day, month }
 
     // MARK: ISO 8601
@@ -56,28 +56,17 @@ enum DateText {
         return seconds - Double(isBehind ? -offset : offset)
     }
 
-    /// Returns a date as text of ISO 8601 in UTC, with a fraction of at most six digits if it has one.
-    static func text(of seconds: Double) -> String {
-        guard seconds.isFinite, abs(seconds) < 2e11 else { return FloatingText.text(seconds) }
-        let micros = (seconds * 1e6).rounded()
-        let whole = (micros / 1e6).rounded(.down)
-        let fraction = Int(micros - whole * 1e6)
-        let (day, second) = (
-            Int((whole / 86_400).rounded(.down)), Int(whole - (whole / 86_400).rounded(.down) * 86_400)
-        )
-        let (year, month, date) = civil(day)
-        func padded(_ number: Int, _ count: Int) -> String {
-            let digits = String(number)
-            return String(repeating: "0", count: max(0, count - digits.count)) + digits
-        }
-        var text = "\(padded(year, 4))-\(padded(month, 2))-\(padded(date, 2))"
-        text += "T\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
-        if fraction > 0 {
-            var digits = padded(fraction, 6)
-            while digits.last == "0" { digits.removeLast() }
-            text += "." + digits
-        }
-        return text + "Z"
+    /// Returns a date as text of ISO 8601 in UTC, with a fraction of at most six digits if it has one: a Double of our years tells
+    /// microseconds apart, and no more. A date outside the years 5 to 9922 has no such form, and is its seconds since 2001.
+    package static func text(of seconds: Double) -> String {
+        guard seconds > -63_000_000_000, seconds < 250_000_000_000 else { return FloatingText.text(seconds) }
+        var whole = seconds.rounded(.down)
+        var micros = ((seconds - whole) * 1e6).rounded()
+        if micros >= 1e6 { (whole, micros) = (whole + 1, 0) }
+        let text = Date(timeIntervalSinceReferenceDate: whole).ISO8601Format()
+        var digits = String(Int64(micros) + 1_000_000).dropFirst()
+        while digits.last == "0" { digits.removeLast() }
+        return digits.isEmpty ? text : text.dropLast() + ".\(digits)Z"
     }
 
     private static func days(in month: Int, _ year: Int) -> Int {
@@ -93,17 +82,6 @@ enum DateText {
         let ofEra = shifted - era * 400
         let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 730_791
-    }
-
-    private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
-        let shifted = days + 730_791
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let ofEra = shifted - era * 146_097
-        let year = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
-        let ofYear = ofEra - (365 * year + year / 4 - year / 100)
-        let place = (5 * ofYear + 2) / 153
-        let month = place < 10 ? place + 3 : place - 9
-        return (year + era * 400 + (month <= 2 ? 1 : 0), month, ofYear - (153 * place + 2) / 5 + 1)
     }
 
     // MARK: Formats

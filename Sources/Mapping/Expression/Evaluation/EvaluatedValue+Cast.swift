@@ -94,7 +94,7 @@ extension EvaluatedValue {
     }
 
     /// Returns the value as text, as NSNumber prints it: a whole number has no point.
-    private func castText(_ name: String) throws(ProgramFault) -> String {
+    func castText(_ name: String) throws(ProgramFault) -> String {
         switch self {
         case .text(let text): return text
         case .boolean(let flag): return flag ? "1" : "0"

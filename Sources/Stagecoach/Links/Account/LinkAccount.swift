@@ -6,8 +6,8 @@ import SpillStorage
 /// The account of the source's links: each is in the destination, or counted with the cause why it is not.
 ///
 /// It is taken when all rows are written, from the source's links, the associations and the links of the destination. So it holds
-/// for every path, and knows nothing of how links are found. A set of links is passed over where nothing can be missing but
-/// references that the lookups count themselves (``PlainLinks``).
+/// for every path, and knows nothing of how links are found. Where nothing can be missing but references that the
+/// lookups count themselves (``PlainLinks``), the set is summed (``LinkSums``), and compared only if the sum is wrong.
 ///
 /// The claims of the links (``LinkClaims``) are sorted and merged with the destination's links, so each claim is found there or not.
 /// The link is made if one of its claims is found. Where lookups alone fill a relationship that has room for all links, a claim is
@@ -45,7 +45,7 @@ final class LinkAccount {
 
     /// Returns the links that were not made, by relationship and cause. Links that nothing reads are none of these.
     ///
-    /// - Complexity: O(n log n) in the links of the sets that are not plain.
+    /// - Complexity: O(n log n) in the links of the sets that are not plain, or whose sum is wrong.
     func linksNotMade() throws -> [LinksNotMade] {
         var lines: [LinksNotMade] = []
         for set in SourceLinkSet.all(in: sourceSchema) {
