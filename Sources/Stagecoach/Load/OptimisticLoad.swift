@@ -79,19 +79,18 @@ final class OptimisticLoad: ModelStage {
                 try account(for: purpose)
                 return highest
             }
-            let mayEnd = try reject(ledger, filling)
+            let outcome = try reject(ledger, filling)
             // Cut numbers of rejected objects are not counted, which only a load without them tells.
-            if case .countLast = purpose, mayEnd, modelRun.tally.counts.valuesCut == nil { return highest }
-            if case .publish(let file) = purpose, try !ledger.hasSuspects() { try checkLimit(ledger, file) }
+            if case .countLast = purpose, !outcome.mayGrow, !modelRun.keysBefore.hasRows.contains(true),
+                modelRun.tally.counts.valuesCut == nil { return highest }
+            if case .publish(let file) = purpose, !outcome.hasSuspects { try checkLimit(ledger, file) }
             modelRun.tally.written = before
-            try goBack(to: checkpoint, ledger, filling)
+            try goBack(to: checkpoint, ledger, rounds: outcome.base, filling)
         }
     }
 
     /// Closes the filled store and computes the rejected keys from it.
-    ///
-    /// - Returns: true if no load is needed to know them all.
-    private func reject(_ ledger: RejectLedger, _ filling: LoadRequest) throws -> Bool {
+    private func reject(_ ledger: RejectLedger, _ filling: LoadRequest) throws -> RejectFixpoint.Outcome {
         if let touched = modelRun.touched {
             changesExisting = changesExisting || !touched.isEmpty
             try ledger.keep(touched)
@@ -116,16 +115,15 @@ final class OptimisticLoad: ModelStage {
             }
             try fixpoint.countDuplicates(inStoreAt: store.path, into: tally)
         }
-        let hasSuspects = try fixpoint.run(onStoreAt: store.path)
+        let outcome = try fixpoint.run(onStoreAt: store.path)
         rejectedObjects = ledger.count
-        return !hasSuspects && !fixpoint.mayMoveLinks && !modelRun.keysBefore.hasRows.contains(true)
+        return outcome
     }
 
-    /// Returns to the copy of the store, for a load without the rejected objects.
+    /// Returns to the copy of the store, for a load without the objects rejected up to a round.
     private func goBack(
-        to checkpoint: DestinationStore.Checkpoint, _ ledger: RejectLedger, _ filling: LoadRequest
+        to checkpoint: DestinationStore.Checkpoint, _ ledger: RejectLedger, rounds: Int, _ filling: LoadRequest
     ) throws {
-        let rounds = try ledger.rounds().any
         try ledger.begin(after: rounds)
         try checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesExisting: changesExisting)
         try store.goBack(to: checkpoint)

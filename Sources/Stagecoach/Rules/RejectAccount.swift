@@ -24,7 +24,7 @@ struct RejectAccount {
         report.removedReferences = (run.tally.counts.nilReferences ?? []).reduce(0) {
             $1.cause == .rejected ? $0 + $1.count : $0
         }
-        report.rounds += try ledger.rounds().rejected
+        report.rounds += try ledger.lastRound()
         var shownByRule = Dictionary(report.sample.map { ($0.rule, 1) }, uniquingKeysWith: +)
         try ledger.forEachObject(run, origins, previousStepIDs) { object, entry, origin in
             let name = object.entity

@@ -5,11 +5,14 @@ import ManagedModel
 /// Finds the objects that the next load leaves out, starting from those that broke rules in the last one: a fixpoint.
 ///
 /// (a) Objects that break a rule of their row or of their relationships' counts are rejected already. (b) An object that
-/// needs a rejected one is rejected as well, round after round, each over all objects at once, until nothing changes. Where
-/// it may get another object in place of the rejected one (``LinkPlanner/isContested(_:)``), it is a suspect: the next load
-/// shows whether it does. (c) If the next load can bring no others of these, among the survivors with equal values of a
-/// uniqueness constraint the one with the lowest key stays, constraint after constraint in the model's order. (d) is (b)
-/// again. A rejected object is never taken back.
+/// needs a rejected one is rejected as well, round after round, each over all objects at once, until nothing changes. (c) If
+/// the next load can bring no others of these, among the survivors with equal values of a uniqueness constraint the one with
+/// the lowest key stays, constraint after constraint in the model's order. (d) is (b) again. A rejected object is never taken
+/// back.
+///
+/// Without ``mayMoveLinks`` one load knows all rounds. With it a round needs a load without the objects of the rounds before,
+/// because links that those had now lead to others: one round is computed for each load. In that round an object that may get
+/// another in place of the rejected one (``LinkPlanner/isContested(_:)``) is a suspect, and the load decides on it.
 ///
 /// Works on the private store that the load filled, including the indexes of its relationships: a round joins the keys
 /// that the previous round added, in ascending order, with the columns that refer to them. Memory: two page caches; sorts
@@ -28,11 +31,21 @@ struct RejectFixpoint {
     }
 
     /// True if an object may become invalid because links move to others when objects are left out.
-    var mayMoveLinks: Bool {
+    private var mayMoveLinks: Bool {
         let planner = planner
         return planner.declaredRelationships().contains {
             ($0.isToMany ? !CountBounds($0).isEmpty : !$0.isOptional) && planner.isContested($0)
         }
+    }
+
+    /// What is found after a load.
+    struct Outcome {
+        /// The last round whose objects the next load leaves out.
+        let base: Int
+        /// True if there are suspects, on which the next load decides.
+        let hasSuspects: Bool
+        /// True if the next load may find more objects to reject.
+        let mayGrow: Bool
     }
 
     /// The statements for one relationship that objects need.
@@ -48,34 +61,38 @@ struct RejectFixpoint {
     /// Adds the objects that become invalid through the rejects in the ledger.
     ///
     /// - Parameter store: path of the filled store, closed.
-    /// - Returns: true if there are suspects, on which the next load decides.
     /// - Throws: `store.full`, `store.io` (74).
-    func run(onStoreAt store: String) throws -> Bool {
+    func run(onStoreAt store: String) throws -> Outcome {
         try ledger.attach(store, cacheBytes: run.inputs.budget.destinationCache / 2)
-        var round = ledger.base + 1
+        let mayMoveLinks = mayMoveLinks
+        var base = ledger.base + 1
         // The statements end with this scope: a database that one reads cannot be detached.
         do {
             let steps = try steps()
             for confirm in steps.compactMap(\.confirm) where ledger.base >= 0 {
-                confirm.bind(Int64(round))
+                confirm.bind(Int64(base))
                 _ = try ledger.reject(by: confirm)
             }
-            try spread(from: &round, by: steps)
-            if ledger.hasDuplicates, try !ledger.hasSuspects(), !ledger.hasAdded || !mayMoveLinks {
+            let mayRepeat = ledger.hasDuplicates
+            base = try spread(from: base, by: steps, once: mayMoveLinks)
+            if mayRepeat, try !ledger.hasSuspects(), !ledger.hasAdded || !mayMoveLinks {
                 ledger.hasDuplicates = false
-                if try rejectDuplicates(in: round + 1) > 0 {
-                    round += 1
-                    try spread(from: &round, by: steps)
+                if try rejectDuplicates(in: base + 1) > 0 {
+                    base = try spread(from: base + 1, by: steps, once: mayMoveLinks)
                 }
             }
         }
         try ledger.detach()
-        return try ledger.hasSuspects()
+        return Outcome(base: base, hasSuspects: try ledger.hasSuspects(), mayGrow: mayMoveLinks)
     }
 
     /// Runs the rounds of (b), starting with the objects of a given round.
-    private func spread(from round: inout Int, by steps: [Step]) throws {
+    ///
+    /// - Parameter once: true to find the objects of the next round only.
+    /// - Returns: the last round all of whose objects are known.
+    private func spread(from first: Int, by steps: [Step], once: Bool) throws -> Int {
         let changed = try ledger.connection.prepare("SELECT DISTINCT t FROM rejected WHERE round = ?")
+        var round = first
         while true {
             try run.services.checkCancelled()
             changed.bind(Int64(round))
@@ -87,7 +104,7 @@ struct RejectFixpoint {
                 step.lose.bind(Int64(round), Int64(round + 1))
                 if step.confirm == nil { added += try ledger.reject(by: step.lose) } else { try step.lose.run() }
             }
-            guard added > 0 else { return }
+            guard added > 0, !once else { return round }
             round += 1
         }
     }

@@ -115,23 +115,20 @@ final class RejectLedger {
     func begin(after round: Int?) throws(MigrationError) {
         base = round ?? -1
         try connection.execute(
-            "DELETE FROM rejected WHERE round > \(base + 1); DELETE FROM suspect WHERE round > \(base)")
+            "DELETE FROM rejected WHERE round > \(base + 1); DELETE FROM suspect WHERE round > \(base + 1)")
         count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
         countBefore = Int(try connection.integer("SELECT count(*) FROM rejected WHERE round <= \(base)") ?? 0)
         isUnsaved = true
     }
 
-    /// The last round in which objects were rejected, and the last with a suspect.
-    func rounds() throws(MigrationError) -> (rejected: Int, any: Int) {
-        let rejected = Int(try connection.integer("SELECT max(round) FROM rejected") ?? 0)
-        return (rejected, max(rejected, Int(try connection.integer("SELECT max(round) FROM suspect") ?? 0)))
-    }
+    /// The last round in which objects were rejected.
+    func lastRound() throws(MigrationError) -> Int { Int(try connection.integer("SELECT max(round) FROM rejected") ?? 0) }
 
     /// True if the next load decides on an object: it lost one that it needs, and may get another instead.
     func hasSuspects() throws(MigrationError) -> Bool {
         try connection.integer(
             """
-            SELECT 1 FROM suspect AS s WHERE s.round > \(base)
+            SELECT 1 FROM suspect AS s WHERE s.round > \(base + 1)
             AND NOT EXISTS (SELECT 1 FROM rejected AS x WHERE x.t = s.t AND x.k = s.k) LIMIT 1
             """) != nil
     }
