@@ -7,8 +7,9 @@ package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {
     package var key: Int64
     package var property: String
     package var rule: ReferenceViolation.Rule
-    /// The relationships that rejected objects, of this round or a later one, leave with too few members. Each is a true reason.
-    package var others: [String: ReferenceViolation.Rule] = [:]
+    /// The relationships that rejected objects, of this round or a later one, leave with too few members, each with the rules
+    /// that the counts of this round and the later ones break. Each is a true reason.
+    package var others: [String: Set<ReferenceViolation.Rule>] = [:]
 
     package var description: String { "\(entity)/p\(key) \(property) \(rule.rawValue)" }
 }
@@ -40,11 +41,10 @@ extension ReferenceMigrator {
                     $0.key == reject.key && $0.isRejected && $0.entity.definition.name == reject.entity
                 })
             else { continue }
-            for (relationship, members) in needed[ObjectIdentifier(object)] ?? []
+            for (relationship, members, count) in needed[ObjectIdentifier(object)] ?? []
             where members.contains(where: \.isRejected) {
-                let left = members.count { !$0.isRejected }
-                guard let rule = Self.broken(by: left, relationship) else { continue }
-                report.rejects[index].others[relationship.name] = rule == .missing ? .reference : rule
+                let rules = (members.count { !$0.isRejected }...count).compactMap { Self.broken(by: $0, relationship) }
+                report.rejects[index].others[relationship.name] = Set(rules.map { $0 == .missing ? .reference : $0 })
             }
         }
         return objects.filter { $0.isExisting && !$0.isGone }.compactMap { object in
@@ -116,7 +116,10 @@ extension ReferenceMigrator {
             }
             guard !found.isEmpty else { return }
             for (object, _, _) in found {
-                needed[ObjectIdentifier(object)] = relationshipsInOrder(object).map { ($0, members(object, $0.name)) }
+                needed[ObjectIdentifier(object)] = relationshipsInOrder(object).map {
+                    let members = members(object, $0.name)
+                    return ($0, members, members.count { !$0.isRejected })
+                }
             }
             reject(found)
         }

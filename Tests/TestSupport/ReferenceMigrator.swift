@@ -43,8 +43,9 @@ package final class ReferenceMigrator {
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     /// Source objects that a mapping fetched and did not filter.
     var fetched: [(mapping: Int, source: ReferenceObject)] = []
-    /// The members that an object had before it was rejected because of rejected ones.
-    var needed: [ObjectIdentifier: [(relationship: RelationshipDescription, members: [ReferenceObject])]] = [:]
+    /// The members that an object had before it was rejected because of rejected ones, and how many of them were left then.
+    var needed: [ObjectIdentifier: [(relationship: RelationshipDescription, members: [ReferenceObject], left: Int)]] =
+        [:]
     /// The attribute whose value is being computed.
     private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []

@@ -82,7 +82,10 @@ final class OptimisticLoad: ModelStage {
             let outcome = try reject(ledger, filling)
             // Cut numbers of rejected objects are not counted, which only a load without them tells.
             if case .countLast = purpose, !outcome.mayGrow, !modelRun.keysBefore.hasRows.contains(true),
-                modelRun.tally.counts.valuesCut == nil { return highest }
+                modelRun.tally.counts.valuesCut == nil
+            {
+                return highest
+            }
             if case .publish(let file) = purpose, !outcome.hasSuspects { try checkLimit(ledger, file) }
             modelRun.tally.written = before
             try goBack(to: checkpoint, ledger, rounds: outcome.base, filling)

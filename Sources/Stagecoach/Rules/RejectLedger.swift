@@ -122,7 +122,9 @@ final class RejectLedger {
     }
 
     /// The last round in which objects were rejected.
-    func lastRound() throws(MigrationError) -> Int { Int(try connection.integer("SELECT max(round) FROM rejected") ?? 0) }
+    func lastRound() throws(MigrationError) -> Int {
+        Int(try connection.integer("SELECT max(round) FROM rejected") ?? 0)
+    }
 
     /// True if the next load decides on an object: it lost one that it needs, and may get another instead.
     func hasSuspects() throws(MigrationError) -> Bool {

@@ -66,7 +66,9 @@ enum RejectComparison {
         let rejects = Dictionary(
             expected.rejects.map { ("\($0.entity)/p\($0.key)", $0) }, uniquingKeysWith: { first, _ in first })
         return lines.map { line in
-            guard let reject = rejects[line.id], let rule = reject.others[line.property], word(rule) == line.rule else {
+            guard let reject = rejects[line.id], let rules = reject.others[line.property],
+                rules.contains(where: { word($0) == line.rule })
+            else {
                 return "\(line.id) \(line.property) \(line.rule)"
             }
             return "\(line.id) \(reject.property) \(word(reject.rule))"
