@@ -57,8 +57,8 @@ struct OrderIndependence {
         return !back.isToMany
     }
 
-    /// Tells whether the lookups of both sides read the two ends of one source relationship, and each side finds the objects
-    /// that the mappings of the other side make.
+    /// Tells whether the lookups of both sides read the two ends of one source relationship, each side finds the objects that
+    /// the mappings of the other side make, and no to-one reads a to-many, of which it would take the first member only.
     private func isMirror(
         _ lookups: [(mapping: PlannedMapping, planned: PlannedRelationship)],
         _ otherLookups: [(mapping: PlannedMapping, planned: PlannedRelationship)]
@@ -83,6 +83,7 @@ struct OrderIndependence {
                         mappings[$0].destination?.isKindOf(entity: planned.relationship.destination) ?? false
                     }
                     return OrderIndependence.read(by: planned) == relationship && Set(fitting) == makers
+                        && (planned.relationship.isToMany || !relationship.isToMany)
                 }
         }
         return agrees(lookups, reading: read, finding: otherLookups)
