@@ -99,6 +99,7 @@ final class ExpectedLinks {
             deciding = []
             copiesOrder = [[], []]
             try tables.connection.execute("DELETE FROM place")
+            try noteLastPlaces()
             do {
                 try claim(pair.near, side: 0)
                 if let far = pair.far, !pair.isReflexive { try claim(far, side: 1) }
@@ -256,21 +257,39 @@ final class ExpectedLinks {
             """)
     }
 
+    /// The columns of the links that hold the owner, the member and the ordering key of a side.
+    private func columns(ofSide side: Int) -> (owner: String, member: String, order: String) {
+        let order = side == 0 ? "near" : "far"
+        return pair.kind != .manyToMany || side == 1 ? ("value", "key", order) : ("key", "value", order)
+    }
+
+    /// Notes the highest ordering key that each owner has given before this model. New members come after it, even if the member
+    /// that has it goes to another owner now.
+    private func noteLastPlaces() throws(MigrationError) {
+        try tables.connection.execute("DELETE FROM last_place")
+        for side in [0, 1] where isOrdered[side] {
+            let (owner, _, order) = columns(ofSide: side)
+            try tables.connection.execute(
+                "INSERT INTO last_place SELECT \(side), \(owner), max(\(order)) FROM link WHERE \(owner) IS NOT NULL GROUP BY \(owner)"
+            )
+        }
+    }
+
     /// Gives the members of every owner their ordering keys.
     ///
     /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
     private func arrange(_ relationship: RelationshipDescription, side: Int) throws {
-        let order = side == 0 ? "near" : "far"
-        let isTurned = pair.kind != .manyToMany || side == 1
-        let (owner, member) = isTurned ? ("value", "key") : ("key", "value")
+        let (owner, member, order) = columns(ofSide: side)
         try noteOwners(table: plan.destination.schema.tableIndex(of: relationship.entity), side: side)
         let members = try tables.connection.prepare(
             """
             SELECT l.\(owner), l.\(member), o.earlier, l.turn = \(turn), o.copies AND p.owner IS NOT NULL, l.\(order), p.place,
                 CASE WHEN o.earlier THEN l.turn = \(turn) ELSE o.copies AND p.owner IS NULL END AS behind,
                 CASE WHEN o.earlier THEN l.\(order) WHEN o.copies AND p.owner IS NOT NULL
-                    THEN coalesce(p.place, -9223372036854775807 - 1) ELSE 0 END AS rank
+                    THEN coalesce(p.place, -9223372036854775807 - 1) ELSE 0 END AS rank,
+                h.place
             FROM link AS l JOIN owner AS o ON o.key = l.\(owner)
+                LEFT JOIN last_place AS h ON h.side = \(side) AND h.owner = l.\(owner)
                 LEFT JOIN place AS p ON p.side = \(side) AND p.owner = l.\(owner) AND p.member = l.\(member)
             ORDER BY l.\(owner), behind, rank, l.\(member)
             """)
@@ -279,7 +298,10 @@ final class ExpectedLinks {
         var highest: Int64 = 1024
         while try members.step() {
             let owner = members.integer(0)
-            if owner != last { (last, highest) = (owner, 1024) }
+            if owner != last {
+                last = owner
+                highest = max(1024, members.optionalInteger(9) ?? 1024)
+            }
             var place: Int64?
             if members.integer(2) == 1, members.integer(3) == 0 {
                 place = members.optionalInteger(5)

@@ -31,6 +31,7 @@ final class LinkTables {
             CREATE TABLE owner (key INTEGER PRIMARY KEY, earlier INT, copies INT);
             CREATE TABLE place (side INT, owner INT, member INT, place INT);
             CREATE INDEX place_member ON place (side, owner, member);
+            CREATE TABLE last_place (side INT, owner INT, place INT, PRIMARY KEY (side, owner)) WITHOUT ROWID;
             CREATE TABLE relative (side INT, owner INT, member INT, expected INT, found INT)
             """)
         insertion = try connection.prepare("INSERT INTO relative VALUES (?1, ?2, ?3, ?4, ?5)")
@@ -42,7 +43,8 @@ final class LinkTables {
     func begin(isUnique: Bool) throws(MigrationError) {
         try connection.execute(
             """
-            DELETE FROM claim; DELETE FROM owner; DELETE FROM place; DELETE FROM relative; DROP TABLE IF EXISTS link;
+            DELETE FROM claim; DELETE FROM owner; DELETE FROM place; DELETE FROM last_place;
+            DELETE FROM relative; DROP TABLE IF EXISTS link;
             CREATE TABLE link (key INT, value INT, turn INT, rank INT, source INT, position INT, member INT, near INT, far INT,
                 PRIMARY KEY (\(isUnique ? "key" : "key, value"))) WITHOUT ROWID
             """)

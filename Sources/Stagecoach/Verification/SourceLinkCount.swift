@@ -39,7 +39,8 @@ struct SourceLinkCount {
         let candidates: [(mapping: VerifiedMapping, keys: ExpectedKeys)]
         /// The mappings whose objects decide by themselves about the link, because they set its to-one side.
         let deciding: Set<Int>
-        let relationship: RelationshipDescription
+        /// The relationship that is read; nil if the lookup's argument is the source object itself.
+        let relationship: RelationshipDescription?
     }
 
     /// Tells whether all links of a pair come from lookups of one relationship of the source, or of the source object.
@@ -61,7 +62,7 @@ struct SourceLinkCount {
         var lines: [(line: VerificationReport.SourceLinks, set: SourceLinkSet, isKnownToDiffer: Bool)] = []
         for set in SourceLinkSet.all(in: plan.source.schema) {
             let names = [set.relationship] + set.opposite
-            let own = readings.filter { names.contains($0.relationship) }
+            let own = readings.filter { $0.relationship.map(names.contains) ?? false }
             guard !own.isEmpty else { continue }
             let number = Int64(lines.count)
             try claim(set, number, own)
@@ -71,6 +72,7 @@ struct SourceLinkCount {
                     own.contains { differing.contains($0.pair.index) }
                 ))
         }
+        for reading in readings where reading.relationship == nil { try askBetweenOwn(reading) }
         for pair in pairs.values.sorted(by: { $0.index < $1.index }) { try readDestination(pair) }
         try tables.finish()
         for (number, entry) in lines.enumerated() {
@@ -87,14 +89,14 @@ struct SourceLinkCount {
             return [(pair.near, true), (pair.far, false)].flatMap { end, isNear -> [Reading] in
                 guard let end, isNear || !pair.isReflexive else { return [] }
                 return plan.expressions(of: end, turn: model).compactMap { mapping, _, expression in
-                    guard let step = plan.step(of: end, expression, mapping), let old = step.relationship,
+                    guard let step = plan.step(of: end, expression, mapping),
                         let owners = context.storage.keys[mapping.index]
                     else { return nil }
                     return Reading(
                         pair: pair, isNear: isNear, owners: owners,
                         candidates: step.candidates.compactMap { candidate in
                             context.storage.keys[candidate.index].map { (candidate, $0) }
-                        }, deciding: isNear ? [] : Set(deciding), relationship: old)
+                        }, deciding: isNear ? [] : Set(deciding), relationship: step.relationship)
                 }
             }
         }
@@ -137,6 +139,17 @@ struct SourceLinkCount {
                 yields: yields)
         }
     }
+
+    /// Notes the links between objects of one source object. None stands for a link of the source, but they take room.
+    private func askBetweenOwn(_ reading: Reading) throws {
+        let owners = reading.owners.pairs()
+        while let (source, _) = try owners.next() {
+            try ask(reading, Self.noSet, source, source, isForward: true)
+        }
+    }
+
+    /// The number of no set of links.
+    private static let noSet: Int64 = -1
 
     /// Notes the links of a pair that are in the destination.
     private func readDestination(_ pair: LinkPair) throws {

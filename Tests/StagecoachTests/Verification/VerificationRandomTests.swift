@@ -8,7 +8,11 @@ import Testing
 /// Verification finds migrated stores equal: random ones, by one mapping model and several, with rejects, and real stores.
 @Suite("Verification of correct migrations finds no difference")
 struct VerificationRandomTests {
-    static let seeds = RandomSeeds.seeds(25)
+    /// Cases of several mapping models that were called different: a link gave way to one between objects of one source object,
+    /// which gave way itself; and a new member's place came after that of a member which went to another owner.
+    static let known: [UInt64] = [660_000_043, 660_000_158]
+
+    static let seeds = RandomSeeds.seeds(25) + known
 
     /// Migrates and verifies.
     ///
