@@ -53,6 +53,22 @@ struct ConversionFunctionTests {
         (call("numberInJSON:path:", "'{\"a\": 1.5}'", "'a'"), .double, .real(1.5)),
     ]
 
+    @Test("A date is written as Foundation writes it, also around leap days and where the calendar changed")
+    func dateTexts() {
+        var generator = SeededGenerator(seed: RandomSeeds.first)
+        var days = [
+            -152_671, -152_670, -152_669, -36_525, -307, -306, -1, 0, 58, 59, 1154, 1155, 36_218, 36_219, 145_791,
+        ]
+        days += (0..<2000).map { _ in Int(generator.below(2_900_000)) - 728_000 }
+        for day in days {
+            let seconds = Double(day * 86_400 + Int(generator.below(86_400)))
+            #expect(DateText.text(of: seconds) == Date(timeIntervalSinceReferenceDate: seconds).ISO8601Format())
+        }
+        #expect(DateText.text(of: -0.5) == "2000-12-31T23:59:59.5Z")
+        #expect(DateText.text(of: 59.999_999_9) == "2001-01-01T00:01:00Z")
+        #expect(DateText.text(of: 0.000_01) == "2001-01-01T00:00:00.00001Z")
+    }
+
     @Test("A function gives its value to a program over rows", arguments: values)
     func program(text: String, type: AttributeType, value: Value) throws {
         #expect(try ExpressionRow.evaluate(text, type) == value, "\(text)")

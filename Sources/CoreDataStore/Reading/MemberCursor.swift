@@ -25,20 +25,23 @@ extension SourceStore {
     /// - Parameters:
     ///   - limit: the greatest number of members to return; nil: all.
     ///   - inFile: true to read the file's links, also if ``SourceChanges`` changed them since.
+    ///   - readsEntities: false to leave out the members' Z_ENT, and with it the rows of the members.
     /// - Returns: nil for a relationship that is to-one or not stored.
     /// - Complexity: O(members) if the owners' column has an index, as in Core Data's stores; otherwise a scan of the table and
     ///   a sort, which may spill.
     package func members(
         of relationship: RelationshipDescription, owners: ClosedRange<Int64>, limit: Int? = nil,
-        in layout: StoreLayout, inFile: Bool = false
+        in layout: StoreLayout, inFile: Bool = false, readsEntities: Bool = true
     ) throws(MigrationError) -> MemberCursor? {
         switch layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
             try members(
                 table: table, column: column, owners: owners, orderColumn: relationship.isOrdered ? order : nil,
-                limit: limit, in: layout, inFile: inFile)
+                limit: limit, in: layout, inFile: inFile, readsEntities: readsEntities)
         case .join(let table, let side):
-            try joined(joinTable: table, side: side, owners: owners, limit: limit, in: layout, inFile: inFile)
+            try joined(
+                joinTable: table, side: side, owners: owners, limit: limit, in: layout, inFile: inFile,
+                readsEntities: readsEntities)
         case .toOne, .none: nil
         }
     }
@@ -67,12 +70,12 @@ extension SourceStore {
     ///   - orderColumn: the index of the ordering column; nil for ascending keys.
     package func members(
         table: Int, column: Int, owners: ClosedRange<Int64>, orderColumn: Int?, limit: Int? = nil,
-        in layout: StoreLayout, inFile: Bool = false
+        in layout: StoreLayout, inFile: Bool = false, readsEntities: Bool = true
     ) throws(MigrationError) -> MemberCursor {
         let source = layout.tables[table]
-        let entity = source.columns[EntityTable.entityColumn].quoted
+        let entity = readsEntities ? "t.\(source.columns[EntityTable.entityColumn].quoted)" : "NULL"
         return try cursor(
-            key: "t.\"Z_PK\"", entity: "t.\(entity)", order: orderColumn.map { "t.\(source.columns[$0].quoted)" },
+            key: "t.\"Z_PK\"", entity: entity, order: orderColumn.map { "t.\(source.columns[$0].quoted)" },
             from: "\(Self.schema(inFile))\(source.name.quoted) AS t", owner: "t.\(source.columns[column].quoted)",
             owners, limit)
     }
@@ -80,18 +83,18 @@ extension SourceStore {
     /// Returns the members that a join table links to objects of a side (0 or 1).
     package func joined(
         joinTable: Int, side: Int, owners: ClosedRange<Int64>, limit: Int? = nil, in layout: StoreLayout,
-        inFile: Bool = false
+        inFile: Bool = false, readsEntities: Bool = true
     ) throws(MigrationError) -> MemberCursor {
         let join = layout.joinTables[joinTable]
         let other = join.sides[1 - side]
         let entity = layout.schema.joinTables[joinTable].sides[1 - side].relationship.entity
         let members = layout.tables[layout.schema.tableByEntity[entity]]
         let key = "j.\(other.column.quoted)"
+        let rows = " LEFT JOIN \(Self.schema(inFile))\(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)"
         return try cursor(
-            key: key, entity: "m.\(members.columns[EntityTable.entityColumn].quoted)",
+            key: key, entity: readsEntities ? "m.\(members.columns[EntityTable.entityColumn].quoted)" : "NULL",
             order: other.orderColumn.map { "j.\($0.quoted)" },
-            from: "\(Self.schema(inFile))\(join.name.quoted) AS j LEFT JOIN "
-                + "\(Self.schema(inFile))\(members.name.quoted) AS m ON m.\"Z_PK\" = \(key)",
+            from: "\(Self.schema(inFile))\(join.name.quoted) AS j" + (readsEntities ? rows : ""),
             owner: "j.\(join.sides[side].column.quoted)", owners, limit)
     }
 

@@ -21,6 +21,8 @@ public final class ObjectReader {
     private let rows: PointRows
     private let external: ExternalFolder
     private let transforms: Bool
+    /// The memory in bytes between what the process has at the start and its limit.
+    private let room: Int
     private var schema: StoreSchema { layout.schema }
 
     /// Opens a store.
@@ -49,7 +51,7 @@ public final class ObjectReader {
     /// Opens a store as a migration with some options reads it.
     init(path: String, model: ManagedObjectModel, options: MigrationOptions) throws(MigrationError) {
         let resident = ProcessMemory.currentResident() ?? 0
-        let room = max(0, (options.memoryLimit ?? MemoryLimit.standard(resident: resident)) - resident)
+        room = max(0, (options.memoryLimit ?? MemoryLimit.standard(resident: resident)) - resident)
         store = try SourceStore(
             path: path, cacheBytes: min(1 << 20, room / 16), valueLimit: min(32 << 20, max(1 << 20, room / 8)),
             temporaryDirectory: FileManager.default.temporaryDirectory.path)
@@ -198,12 +200,77 @@ public final class ObjectReader {
         of entity: String, where predicate: String? = nil, _ body: (StoredObject) throws -> Bool
     ) throws {
         let root = try self.entity(named: entity)
+        let filter = try filter(predicate, from: root)
+        let scan = try scan(root, unread: unreadColumns(ofTable: schema.tableIndex(of: root), by: filter))
+        try each(of: root, scan, filter) { entity in try body(try object(entity, scan.key)) }
+    }
+
+    /// The number of objects that are read one by one before it pays to read in whole the tables that they refer to.
+    var few = 256
+
+    /// Writes objects of an entity and its subentities as lines of JSON, ascending by key: each as its ``StoredObject`` is
+    /// encoded, with sorted keys.
+    ///
+    /// - Parameters:
+    ///   - entity: the entity's name.
+    ///   - predicate: as in ``forEach(of:where:_:)``.
+    ///   - limit: the greatest number of objects; nil: all.
+    ///   - write: called with some lines.
+    /// - Returns: the number of objects written, and true if there are more.
+    /// - Throws: as ``forEach(of:where:_:)``.
+    /// - Complexity: O(rows) of the table until the limit is reached. Beyond 256 objects also one pass over the links of their
+    ///   relationships and over the keys of the tables that these lead to, whose memory is a byte a key within a quarter of the
+    ///   memory limit.
+    public func writeLines(
+        of entity: String, where predicate: String? = nil, limit: Int? = nil, to write: (String) throws -> Void
+    ) throws -> (count: Int, hasMore: Bool) {
+        let root = try self.entity(named: entity)
         let table = schema.tableIndex(of: root)
+        let filter = try filter(predicate, from: root)
+        // Data is shown by its size and first bytes, which are read one by one.
+        let large = schema.tables[table].columns.indices.filter { column in
+            guard case .attribute(let reference) = schema.tables[table].columns[column].role else { return false }
+            return schema.model.entity(at: reference.entity).attribute(named: reference.name)?.attributeType.isBytes
+                ?? false
+        }
+        let unread = Set(large).intersection(unreadColumns(ofTable: table, by: filter))
+        let scan = try scan(root, unread: unread)
+        let lines = ObjectLines(self, scan, room: room / 4)
+        var (count, hasMore) = (0, false)
+        try each(of: root, scan, filter) { entity in
+            hasMore = count == limit ?? .max
+            guard !hasMore else { return false }
+            count += 1
+            if count <= few {
+                try write(JSONEncoder.text(object(entity, scan.key), []))
+            } else {
+                try lines.append(entity)
+                if lines.line.bytes.count >= 64 << 10 { try write(lines.take()) }
+            }
+            return true
+        }
+        if !lines.line.bytes.isEmpty { try write(lines.take()) }
+        return (count, hasMore)
+    }
+
+    private func filter(_ predicate: String?, from root: EntityDescription) throws(MigrationError) -> SourcePredicate? {
         let filter = try predicate.map { text throws(MigrationError) in try SourcePredicate(format: text) }
         try filter?.check(from: root, in: schema.model)
-        let scan = try SequentialRows(
-            store, layout, table: table, entities: root.withDescendants.map(\.index),
-            unread: unreadColumns(ofTable: table, by: filter), noteRead: { _ in })
+        return filter
+    }
+
+    private func scan(_ root: EntityDescription, unread: Set<Int>) throws(MigrationError) -> SequentialRows {
+        try SequentialRows(
+            store, layout, table: schema.tableIndex(of: root), entities: root.withDescendants.map(\.index),
+            unread: unread, streams: true, noteRead: { _ in })
+    }
+
+    /// Calls a closure for each row in view that satisfies a predicate, with its entity, until it returns false.
+    private func each(
+        of root: EntityDescription, _ scan: SequentialRows, _ filter: SourcePredicate?,
+        _ body: (EntityDescription) throws -> Bool
+    ) throws {
+        let table = schema.tableIndex(of: root)
         objects.pass = (table, scan)
         defer { objects.pass = nil }
         while try scan.advance() {
@@ -214,7 +281,7 @@ public final class ObjectReader {
                 let object = EvaluatedSource(entity: entity, table: table, key: scan.key, objects: objects)
                 guard try holds(filter, for: object) else { continue }
             }
-            guard try body(try self.object(entity, scan.key)) else { return }
+            guard try body(entity) else { return }
         }
     }
 

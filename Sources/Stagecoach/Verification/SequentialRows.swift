@@ -29,16 +29,16 @@ final class SequentialRows {
     ///   - columns: the columns to read, by index in the schema; the slots of the cells. Nil: all, so that slots are columns.
     ///   - entities: the entities of the rows; nil for all rows.
     ///   - unread: columns whose cells stay null, though they may have values.
+    ///   - streams: true to get values that are too large to read as references; false to refuse them.
     init(
         _ store: SourceStore, _ layout: StoreLayout, table: Int, columns: [Int]? = nil, entities: [Int]? = nil,
-        unread: Set<Int> = [], noteRead: @escaping (Int) throws -> Void
+        unread: Set<Int> = [], streams: Bool = false, noteRead: @escaping (Int) throws -> Void
     ) throws(MigrationError) {
         let columns = columns ?? Array(layout.schema.tables[table].columns.indices)
-        reader = try store.rows(
-            RowSelection(
-                table: table, columns: columns.map { unread.contains($0) ? .computed($0) : .own($0) },
-                entities: entities),
-            in: layout)
+        var selection = RowSelection(
+            table: table, columns: columns.map { unread.contains($0) ? .computed($0) : .own($0) }, entities: entities)
+        if streams { selection.streamed = Set(columns.indices.filter { !unread.contains(columns[$0]) }) }
+        reader = try store.rows(selection, in: layout)
         batch = RowBatch(slots: columns.count, rowCapacity: 256, byteTarget: 64 << 10)
         batch.borrowsPages = true
         self.noteRead = noteRead

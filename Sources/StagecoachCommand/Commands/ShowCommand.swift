@@ -60,13 +60,21 @@ struct ShowCommand {
     private func list(_ entity: String, _ reader: ObjectReader, _ show: (StoredObject) throws -> Void) throws {
         let limit = arguments.number("limit") ?? Self.objects
         let predicate = arguments[option: "where"]
-        var count = 0
-        try reader.forEach(of: entity, where: predicate) { object in
-            count += 1
-            if count <= limit { try show(object) }
-            return count <= limit
+        var (count, hasMore) = (0, false)
+        if arguments.has("json") {
+            (count, hasMore) = try reader.writeLines(of: entity, where: predicate, limit: limit) {
+                console.output.write($0)
+            }
+        } else {
+            try reader.forEach(of: entity, where: predicate) { object in
+                hasMore = count == limit
+                guard !hasMore else { return false }
+                count += 1
+                try show(object)
+                return true
+            }
         }
-        if count > limit {
+        if hasMore {
             console.messages.write(
                 "stagecoach: The store has more objects of \(entity.printable) than the \(Figures.count(limit)) shown: "
                     + "--limit all shows them, and --where chooses\n")

@@ -23,9 +23,8 @@ struct ResumedRejectTests {
         _ path: String, _ report: MigrationReport, _ expected: Result<ReferenceOutcome, ReferenceFailure>
     ) throws -> [String] {
         guard case .success(let outcome) = expected else { return [] }
-        let found = try RejectLine.read(path).map { "\($0.id) \($0.property) \($0.rule)" }.sorted()
-        let wanted = outcome.report.rejects
-            .map { "\($0.entity)/p\($0.key) \($0.property) \(RejectComparison.word($0.rule))" }.sorted()
+        let found = RejectComparison.texts(try RejectLine.read(path), beside: outcome.report).sorted()
+        let wanted = RejectComparison.texts(outcome.report).sorted()
         var lines: [String] = []
         if found != wanted { lines.append("rejected \(found), expected \(wanted)") }
         if report.rejects?.objects != wanted.count { lines.append("\(report.rejects?.objects ?? -1) rejects counted") }

@@ -63,10 +63,47 @@ package enum DateText {
         var whole = seconds.rounded(.down)
         var micros = ((seconds - whole) * 1e6).rounded()
         if micros >= 1e6 { (whole, micros) = (whole + 1, 0) }
-        let text = Date(timeIntervalSinceReferenceDate: whole).ISO8601Format()
-        var digits = String(Int64(micros) + 1_000_000).dropFirst()
-        while digits.last == "0" { digits.removeLast() }
-        return digits.isEmpty ? text : text.dropLast() + ".\(digits)Z"
+        var text: [UInt8] = []
+        text.reserveCapacity(27)
+        if whole >= gregorianSince {
+            append(Int(whole), to: &text)
+        } else {
+            text += Date(timeIntervalSinceReferenceDate: whole).ISO8601Format().utf8.dropLast()
+        }
+        if micros > 0 {
+            text.append(UInt8(ascii: "."))
+            append(Int(micros), digits: 6, to: &text)
+            while text.last == UInt8(ascii: "0") { text.removeLast() }
+        }
+        text.append(UInt8(ascii: "Z"))
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// 1583-01-01, after which all calendars of Foundation are Gregorian.
+    private static let gregorianSince = Double(days(toYear: 1583, 1, 1)) * 86_400
+
+    /// Appends date and time of a second of the Gregorian calendar.
+    private static func append(_ second: Int, to text: inout [UInt8]) {
+        let day = (second - (second < 0 ? 86_399 : 0)) / 86_400
+        let date = date(ofDay: day)
+        let ofDay = second - day * 86_400
+        let parts = [
+            (date.year, 4, "-"), (date.month, 2, "-"), (date.day, 2, "T"), (ofDay / 3600, 2, ":"),
+            (ofDay / 60 % 60, 2, ":"), (ofDay % 60, 2, ""),
+        ]
+        for (number, digits, separator) in parts {
+            append(number, digits: digits, to: &text)
+            text += separator.utf8
+        }
+    }
+
+    private static func append(_ number: Int, digits: Int, to text: inout [UInt8]) {
+        var power = 1
+        for _ in 1..<digits { power *= 10 }
+        while power > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / power % 10))
+            power /= 10
+        }
     }
 
     private static func days(in month: Int, _ year: Int) -> Int {
@@ -82,6 +119,18 @@ package enum DateText {
         let ofEra = shifted - era * 400
         let ofYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 730_791
+    }
+
+    /// Returns the date of a number of days from 2001-01-01: ``days(toYear:_:_:)`` the other way.
+    private static func date(ofDay day: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = day + 730_791
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let ofEra = shifted - era * 146_097
+        let year = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
+        let ofYear = ofEra - (365 * year + year / 4 - year / 100)
+        let month = (5 * ofYear + 2) / 153
+        let isNext = month >= 10
+        return (year + era * 400 + (isNext ? 1 : 0), isNext ? month - 9 : month + 3, ofYear - (153 * month + 2) / 5 + 1)
     }
 
     // MARK: Formats
