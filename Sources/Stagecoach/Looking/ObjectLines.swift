@@ -98,14 +98,16 @@ final class ObjectLines {
         /// The attribute; nil for a composite one.
         let attribute: AttributeDescription?
         let elements: [Field]
+        let isComposite: Bool
 
         init(label: [UInt8], _ attribute: AttributeDescription, column: Int) {
             (self.label, self.attribute, self.column, elements) = (label, attribute, column, [])
-            type = attribute.attributeType
+            (type, isComposite) = (attribute.attributeType, false)
         }
 
         init(label: [UInt8], elements: [Field]) {
-            (self.label, self.elements, attribute, column, type) = (label, elements, nil, 0, .undefined)
+            (self.label, self.elements, attribute, column) = (label, elements, nil, 0)
+            (type, isComposite) = (.undefined, true)
         }
     }
 
@@ -173,13 +175,15 @@ final class ObjectLines {
         for (index, field) in fields.enumerated() {
             if index > 0 { line.append(",") }
             line.append(field.label)
-            guard let attribute = field.attribute else {
+            if field.isComposite {
                 line.append("{")
                 try write(field.elements, of: entity)
                 line.append("}")
                 continue
             }
-            guard !write(scan.batch[scan.row, field.column], field.type) else { continue }
+            guard !write(scan.batch[scan.row, field.column], field.type), let attribute = field.attribute else {
+                continue
+            }
             let value = try reader.row(entity, scan.key).value(of: attribute, column: field.column)
             line.append(Array(try JSONEncoder.text(value, []).utf8.dropLast()))
         }
