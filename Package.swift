@@ -44,8 +44,12 @@ let package = Package(
         .target(name: "Archives", dependencies: ["Diagnostics", "CZlib"], swiftSettings: strict),
         // Models: entities, attributes, relationships, their readers and version hashes.
         .target(name: "ManagedModel", dependencies: ["Diagnostics", "Archives"], swiftSettings: strict),
-        // Swift sources: tokens and declarations, and the models that SwiftData makes of them. Knows no stores.
-        .target(name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel"], swiftSettings: unoptimised),
+        // Files, tokens and types of Swift sources. Knows no models.
+        .target(name: "SwiftTokens", dependencies: ["Diagnostics"], swiftSettings: unoptimised),
+        // The declarations of Swift sources, and the models that SwiftData makes of them. Knows no stores.
+        .target(
+            name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel", "SwiftTokens"],
+            swiftSettings: unoptimised),
         // Mapping models: readers, inference, the expression language.
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
@@ -75,8 +79,8 @@ let package = Package(
         .target(
             name: "StagecoachCommand",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "SwiftSources", "Mapping", "CoreDataStore", "SpillStorage",
-                "Stagecoach", "CLinux", "CCrashNote",
+                "Diagnostics", "Rows", "ManagedModel", "SwiftTokens", "SwiftSources", "Mapping", "CoreDataStore",
+                "SpillStorage", "Stagecoach", "CLinux", "CCrashNote",
             ],
             resources: [
                 .embedInCode("Demo/library-1.xml"), .embedInCode("Demo/library-2.xml"),
@@ -106,7 +110,8 @@ let package = Package(
             dependencies: ["ManagedModel", "Mapping", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
             swiftSettings: unoptimised),
         .testTarget(
-            name: "SwiftSourcesTests", dependencies: ["SwiftSources", "ManagedModel", "Diagnostics", "TestSupport"],
+            name: "SwiftSourcesTests",
+            dependencies: ["SwiftSources", "SwiftTokens", "ManagedModel", "Diagnostics", "TestSupport"],
             swiftSettings: unoptimised),
         .testTarget(
             name: "MappingTests",
@@ -136,7 +141,7 @@ let package = Package(
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
-                "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "SwiftSources",
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "CoreDataStore", "Diagnostics", "SwiftTokens",
                 "TestSupport",
             ],
             swiftSettings: unoptimised),

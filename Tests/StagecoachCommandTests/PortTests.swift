@@ -1,5 +1,5 @@
 import Foundation
-import SwiftSources
+import SwiftTokens
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import SwiftSources
+import SwiftTokens
 import Testing
 
 /// Tokens that other readers rely on: strings, patterns, comments, and sources that are hostile.

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// A member that a source names without its type, as `.running` and `.failed(code: 3)`.
 struct ImplicitMember: Hashable {

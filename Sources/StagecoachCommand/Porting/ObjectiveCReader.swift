@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// Reads classes and methods of Objective-C sources.
 struct ObjectiveCReader {

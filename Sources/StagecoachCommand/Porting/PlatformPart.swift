@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// A part of Apple's systems that Linux does not have, and what takes its place in ported copies.
 struct PlatformPart {

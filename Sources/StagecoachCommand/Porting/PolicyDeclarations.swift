@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// A class or an extension declared in a Swift source, with its inheritance and its methods.
 struct DeclaredType {
@@ -67,6 +67,7 @@ struct DeclaredMethod {
 /// Finds the classes, extensions and methods of a source from its tokens.
 struct DeclarationReader {
     let tokens: [SwiftToken]
+    private let tree: TokenTree
     let file: String
     /// The classes and extensions.
     private(set) var types: [DeclaredType] = []
@@ -76,6 +77,7 @@ struct DeclarationReader {
     /// Reads the whole source.
     init(tokens: [SwiftToken], file: String) {
         self.tokens = tokens
+        tree = TokenTree(tokens)
         self.file = file
         readTypes(in: 0..<tokens.count)
         readTypeNames()
@@ -115,7 +117,7 @@ struct DeclarationReader {
     private func body(after index: Int) -> Range<Int>? {
         let open = tokens[index...].firstIndex { $0.isMark("{") || $0.isMark("}") || $0.isMark(";") }
         guard let open, tokens[open].isMark("{") else { return nil }
-        return open + 1..<tokens.closing(open)
+        return open + 1..<max(open + 1, tree.closing(open))
     }
 
     private mutating func readType(at index: Int, body: Range<Int>) {
@@ -201,7 +203,7 @@ struct DeclarationReader {
         var properties: [DeclaredProperty] = []
         var index = body.lowerBound
         while index < body.upperBound {
-            if tokens[index].isMark("{") { index = tokens.closing(index) }
+            if tokens[index].isMark("{") { index = tree.closing(index) }
             if tokens.isWord(index, "func"), let method = method(at: index) { methods.append(method) }
             if tokens.isWord(index, "var") || tokens.isWord(index, "let"), index + 1 < body.upperBound,
                 tokens.isWord(index + 1)
@@ -209,21 +211,21 @@ struct DeclarationReader {
                 properties.append(
                     DeclaredProperty(
                         name: tokens[index + 1].text, objectiveCName: modifiers(before: index).objcName,
-                        type: type(ofPropertyAt: index, upTo: body.upperBound)))
+                        type: type(ofPropertyAt: index)))
             }
             index += 1
         }
         return (methods, properties)
     }
 
-    /// Returns the type of the property that a token declares; nil if the line shows none.
-    private func type(ofPropertyAt index: Int, upTo end: Int) -> String? {
-        var position = index + 2
-        guard position < end, tokens[position].isMark(":") else { return nil }
-        while position + 1 < end, tokens[position + 1].kind != .word { position += 1 }
-        position += 1
-        if position + 2 < end, tokens[position].isWord("Set"), tokens[position + 1].isMark("<") { position += 2 }
-        return position < end && tokens[position].line == tokens[index].line ? tokens[position].text : nil
+    /// Returns the name of the type that is written for the property at a token, without optionality, or that of an array's or
+    /// set's element; nil if none is written.
+    private func type(ofPropertyAt index: Int) -> String? {
+        var cursor = TokenCursor(tree, at: index + 2)
+        var type = cursor.take(":") ? cursor.type()?.unwrapped : nil
+        if case .array(let element)? = type { type = element.unwrapped }
+        if case .set(let element)? = type { type = element.unwrapped }
+        return if case .named(let names, _)? = type { names.last } else { nil }
     }
 
     private func method(at index: Int) -> DeclaredMethod? {

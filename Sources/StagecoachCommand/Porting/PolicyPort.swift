@@ -1,5 +1,5 @@
 import Diagnostics
-import SwiftSources
+import SwiftTokens
 
 /// The findings of `stagecoach port` in a folder of policy sources.
 struct PolicyPort: Encodable {

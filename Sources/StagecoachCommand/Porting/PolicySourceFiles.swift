@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import SwiftTokens
 
 /// The policy sources of a folder, and the folder for ported copies.
 enum PolicySourceFiles {
@@ -14,19 +15,15 @@ enum PolicySourceFiles {
 
     /// Returns the Swift and Objective-C sources below a folder, by name, or one file. Hidden folders are skipped.
     static func find(_ path: String) throws(MigrationError) -> [Source] {
-        var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+        guard FileManager.default.fileExists(atPath: path) else {
             throw MigrationError("port.notFound", .noInput, "There is no such folder", at: path)
         }
-        let isTree = isFolder.boolValue
-        let below = isTree ? FileManager.default.enumerator(atPath: path)?.allObjects : nil
-        let names = isTree ? (below ?? []).compactMap { $0 as? String } : [(path as NSString).lastPathComponent]
-        let found = names.sorted().compactMap { name -> Source? in
-            let (file, ending) = (isTree ? path + "/" + name : path, (name as NSString).pathExtension)
-            let isHidden = isTree && name.split(separator: "/").contains { $0.hasPrefix(".") }
-            guard endings.contains(ending), !isHidden, !InputFile.isFolder(file) else { return nil }
-            return Source(path: file, name: name, isSwift: ending == "swift")
-        }
+        let isTree = InputFile.isFolder(path)
+        let files = isTree ? try SourceFolder.files(in: path, endings: endings) : [path]
+        let found = files.map { file in
+            let name = isTree ? String(file.dropFirst(path.count + 1)) : (path as NSString).lastPathComponent
+            return Source(path: file, name: name, isSwift: name.hasSuffix(".swift"))
+        }.filter { endings.contains(($0.name as NSString).pathExtension) }
         guard !found.isEmpty else {
             throw MigrationError("port.noSources", .noInput, "There are no Swift or Objective-C sources", at: path)
         }

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     private static let modifiers: Set<String> = [

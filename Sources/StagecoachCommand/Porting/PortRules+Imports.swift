@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     mutating func importStatement(at index: Int) -> Int? {

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     /// Replaces `override init()` of a policy: policies are made by their class.

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// Replaces what older versions of Swift called or wrote in another way.
 extension PortRules {

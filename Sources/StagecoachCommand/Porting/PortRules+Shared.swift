@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     /// Marks a global or static variable, which Swift 6 refuses where several threads could change it.

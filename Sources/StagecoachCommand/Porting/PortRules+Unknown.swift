@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     /// Reports a name that neither the sources nor Linux nor Stagecoach declare.

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortRules {
     /// Names of UIKit and AppKit that no common prefix identifies.

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// Finds the parts of one Swift source that Linux refuses, and their replacements.
 struct PortRules {

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// Edits of ported copies around stubs, whose members have no types of their own.
 extension PortStubs {

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 extension PortStubs {
     /// The source of the stubs; nil if none is needed.

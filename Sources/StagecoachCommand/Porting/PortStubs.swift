@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// A type that ported sources use, and that neither they nor Swift on Linux declare.
 struct MissingType: Encodable {

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// The tables of `port`: lines of words, and comments behind `#`.
 enum PortTable {

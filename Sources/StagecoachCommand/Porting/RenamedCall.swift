@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// A method or initialiser that older versions of Swift called by another name.
 struct RenamedCall {

@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// The names that a source declares: variables, parameters, functions, cases and labels.
 ///

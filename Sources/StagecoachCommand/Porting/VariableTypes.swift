@@ -1,4 +1,4 @@
-import SwiftSources
+import SwiftTokens
 
 /// The types that a source's declarations and casts give its variables, by name: the last one found.
 struct VariableTypes {

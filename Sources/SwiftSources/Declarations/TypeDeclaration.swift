@@ -1,3 +1,6 @@
+import Diagnostics
+import SwiftTokens
+
 /// A place in a source.
 package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     package let file: String
@@ -5,6 +8,16 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     package let line: Int
 
     package var description: String { "\(file):\(line)" }
+
+    /// Returns a refusal of what stands here.
+    func refusal(
+        _ code: MigrationError.Code, _ message: String, remedy: String, entity: String? = nil, property: String? = nil
+    ) -> MigrationError {
+        let isKnown = !file.isEmpty
+        return MigrationError(
+            code, .configuration, message, remedy: remedy,
+            context: .init(path: isKnown ? file : nil, line: isKnown ? line : nil, entity: entity, property: property))
+    }
 }
 
 /// An argument of a call or an attribute.
@@ -15,11 +28,10 @@ struct CallArgument: Sendable {
     /// Cuts the tokens between parentheses into arguments.
     static func list(_ tokens: ArraySlice<SwiftToken>) -> [CallArgument] {
         tokens.parts(at: ",").map { part in
-            let isLabeled =
-                part.count > 1 && part[part.startIndex].kind == .word && part[part.startIndex + 1].isMark(":")
-            return isLabeled
-                ? CallArgument(label: part[part.startIndex].text, value: part.dropFirst(2))
-                : CallArgument(label: nil, value: part)
+            guard let first = part.first, first.kind == .word, part.dropFirst().first?.isMark(":") == true else {
+                return CallArgument(label: nil, value: part)
+            }
+            return CallArgument(label: first.text, value: part.dropFirst(2))
         }
     }
 }
@@ -49,6 +61,13 @@ struct VariableDeclaration: Sendable {
     let place: SourcePlace
 
     func attribute(_ name: String) -> AttributeSyntax? { attributes.first { $0.name == name } }
+
+    /// The expression of its value: behind `=`, or in the block that computes it.
+    var value: ArraySlice<SwiftToken> {
+        guard initial.isEmpty else { return initial }
+        let code = body.first?.isWord("get") == true ? body.dropFirst().enclosed : body
+        return code.first?.isWord("return") == true ? code.dropFirst() : code
+    }
 }
 
 /// A case of an enumeration.
@@ -63,7 +82,7 @@ struct EnumCase: Sendable {
 struct AliasDeclaration: Sendable {
     let name: String
     let target: TypeSyntax
-    let place: SourcePlace
+    let file: String
 }
 
 /// A type, a protocol or an extension, with its members.
@@ -90,7 +109,8 @@ struct TypeDeclaration: Sendable {
     /// The names of its methods, with `init(from:)` as `init from`.
     var methods: Set<String> = []
 
-    func has(attribute name: String) -> Bool { attributes.contains { $0.name == name } }
+    /// The variables with storage in each value.
+    var stored: [VariableDeclaration] { variables.filter { !$0.isStatic && !$0.isComputed } }
 
     func inherits(_ name: String) -> Bool {
         inherited.contains { if case .named(let names, _) = $0 { names.last == name } else { false } }

@@ -1,7 +1,8 @@
 import ManagedModel
+import SwiftTokens
 
-/// The arguments of `@Attribute`.
-struct AttributeOptions {
+/// The arguments of `@Attribute` and `@Relationship`.
+struct PropertyOptions {
     private(set) var isUnique = false
     private(set) var isExternal = false
     private(set) var isEphemeral = false
@@ -12,30 +13,52 @@ struct AttributeOptions {
     private(set) var transformer: String?
     private(set) var originalName: String?
     private(set) var hashModifier: String?
+    private(set) var deleteRule = DeleteRule.nullify
+    private(set) var minimum: Int?
+    private(set) var maximum: Int?
+    /// The property that `inverse:` names.
+    private(set) var inverse: String?
+    /// The options that are not known.
     private(set) var unknown: [String] = []
     /// An argument that cannot be read, as a sentence; nil if all can.
     private(set) var problem: String?
 
-    init(_ annotation: AttributeSyntax?) {
-        for argument in annotation?.arguments ?? [] {
-            switch argument.label {
-            case "originalName": originalName = text(argument)
-            case "hashModifier": hashModifier = text(argument)
-            default: readOption(argument.value)
+    private static let rules: [String: DeleteRule] = [
+        "cascade": .cascade, "nullify": .nullify, "deny": .deny, "noAction": .noAction,
+    ]
+
+    init(_ variable: VariableDeclaration) {
+        for attribute in variable.attributes where ["Attribute", "Relationship"].contains(attribute.name) {
+            for argument in attribute.arguments where !isRead(argument) {
+                problem =
+                    "The argument \(argument.label.map { "\($0): " } ?? "")\(argument.value.text) of @\(attribute.name) is not known"
             }
         }
     }
 
-    private mutating func text(_ argument: CallArgument) -> String? {
-        if argument.value.count == 1, argument.value.first?.isWord("nil") == true { return nil }
-        if case .text(let text)? = InitialValueReader.literal(argument.value) { return text }
-        problem = "The argument \(argument.label ?? "") is no literal: \(argument.value.text)"
-        return nil
+    private mutating func isRead(_ argument: CallArgument) -> Bool {
+        let words = argument.value.words
+        if words == ["nil"] { return true }
+        switch (argument.label, InitialValueReader.literal(argument.value)) {
+        case ("originalName", .string(let text)?): originalName = text
+        case ("hashModifier", .string(let text)?): hashModifier = text
+        case ("minimumModelCount", .integer(let count)?): minimum = Int(count)
+        case ("maximumModelCount", .integer(let count)?): maximum = Int(count)
+        case ("deleteRule", _):
+            guard let rule = words.last.flatMap({ Self.rules[$0] }) else { return false }
+            deleteRule = rule
+        case ("inverse", _):
+            guard argument.value.first?.isMark("\\") == true, let name = words.last else { return false }
+            inverse = name
+        case (nil, _): readOption(argument.value)
+        default: return false
+        }
+        return true
     }
 
     private mutating func readOption(_ tokens: ArraySlice<SwiftToken>) {
         let head = tokens.prefix { !$0.isMark("(") }
-        let name = head.last { $0.kind == .word }?.text ?? tokens.text
+        let name = head.words.last ?? tokens.text
         switch name {
         case "unique": isUnique = true
         case "externalStorage": isExternal = true
@@ -44,69 +67,10 @@ struct AttributeOptions {
         case "allowsCloudEncryption": isEncrypted = true
         case "spotlight": isSpotlight = true
         case "transformable":
-            guard let argument = CallArgument.list(tokens.dropFirst(head.count + 1).dropLast()).first else { return }
-            let words = argument.value.filter { $0.kind == .word && $0.text != "self" }.map(\.text)
-            transformer = argument.value.first.flatMap(InitialValueReader.text) ?? words.joined(separator: ".")
+            guard let value = CallArgument.list(tokens.dropFirst(head.count).enclosed).first?.value else { return }
+            let words = value.words.filter { $0 != "self" }
+            transformer = value.first.flatMap(InitialValueReader.text) ?? words.joined(separator: ".")
         default: unknown.append(name)
         }
-    }
-}
-
-/// The arguments of `@Relationship`.
-struct RelationshipOptions {
-    private(set) var deleteRule = DeleteRule.nullify
-    private(set) var minimum: Int?
-    private(set) var maximum: Int?
-    private(set) var originalName: String?
-    private(set) var hashModifier: String?
-    /// The property that `inverse:` names.
-    private(set) var inverse: String?
-    private(set) var isUnique = false
-    /// An argument that cannot be read, as a sentence; nil if all can.
-    private(set) var problem: String?
-
-    init(_ annotation: AttributeSyntax?) {
-        for argument in annotation?.arguments ?? [] { read(argument) }
-    }
-
-    private mutating func read(_ argument: CallArgument) {
-        let words = argument.value.filter { $0.kind == .word }.map(\.text)
-        if words == ["nil"] { return }
-        let literal = InitialValueReader.literal(argument.value)
-        switch (argument.label, literal) {
-        case ("deleteRule", _):
-            let rules: [String: DeleteRule] = [
-                "cascade": .cascade, "nullify": .nullify, "deny": .deny, "noAction": .noAction,
-            ]
-            if let rule = words.last.flatMap({ rules[$0] }) {
-                deleteRule = rule
-                return
-            }
-        case ("minimumModelCount", .integer(let count)?):
-            minimum = Int(count)
-            return
-        case ("maximumModelCount", .integer(let count)?):
-            maximum = Int(count)
-            return
-        case ("originalName", .text(let text)?):
-            originalName = text
-            return
-        case ("hashModifier", .text(let text)?):
-            hashModifier = text
-            return
-        case ("inverse", _):
-            if argument.value.first?.isMark("\\") == true, let name = words.last {
-                inverse = name
-                return
-            }
-        case (nil, _):
-            if words.last == "unique" {
-                isUnique = true
-                return
-            }
-        default: break
-        }
-        problem =
-            "The argument \(argument.label.map { "\($0): " } ?? "")\(argument.value.text) of @Relationship is not known"
     }
 }

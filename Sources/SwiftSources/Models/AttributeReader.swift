@@ -22,16 +22,18 @@ struct AttributeReader {
         var attribute: AttributeDefinition
         /// The elements of composites, by dotted name.
         var composites: [String: [AttributeDefinition]] = [:]
+        /// What no known store shows.
         var doubts: [(text: String, isRefused: Bool)] = []
         var size = 1
 
-        init(_ type: AttributeType) { attribute = AttributeDefinition(name: "", type: type) }
+        init(_ type: AttributeType, doubt: String? = nil, isRefused: Bool = false) {
+            attribute = AttributeDefinition(name: "", type: type)
+            if let doubt { doubts = [(doubt, isRefused)] }
+        }
     }
 
     /// Returns the form of an attribute.
-    ///
-    /// - Parameter scope: the type that has it.
-    func shape(of type: ResolvedType, named name: String, scope: TypeScope) throws(Refusal) -> Shape {
+    func shape(of type: ResolvedType, named name: String) throws(Refusal) -> Shape {
         try shape(type, name, depth: 0, isOptional: type.isOptional)
     }
 
@@ -43,10 +45,20 @@ struct AttributeReader {
     ) throws(Refusal) -> Shape {
         switch type.unwrapped {
         case .primitive(let type): return Shape(type)
-        case .array(let element): return try collection(of: element, isSet: false)
-        case .set(let element): return try collection(of: element, isSet: true)
+        case .array(let element): return try collection(of: element, "Array")
+        case .set(let element):
+            var shape = try collection(of: element, "Set")
+            shape.doubts.append(("no known store has a Set", false))
+            return shape
         case .dictionary: return Shape(.binaryData)
-        case .color: return color(path, isOptional: isOptional)
+        case .color:
+            var shape = Shape(.composite)
+            shape.composites[path] = ["linearRed", "linearGreen", "linearBlue", "opacity"].map { name in
+                var element = AttributeDefinition(name: name, type: .float)
+                element.isOptional = isOptional
+                return element
+            }
+            return shape
         case .structure(let found): return try structure(found, path, depth: depth, isOptional: isOptional)
         case .enumeration(let found): return try enumeration(found, path, isElement: depth > 0)
         case .model(let found):
@@ -56,23 +68,20 @@ struct AttributeReader {
         }
     }
 
-    private func collection(of element: ResolvedType, isSet: Bool) throws(Refusal) -> Shape {
-        var shape: Shape
+    private func collection(of element: ResolvedType, _ name: String) throws(Refusal) -> Shape {
         switch element.unwrapped {
         case .primitive(let type):
-            shape = Shape(.transformable)
+            let doubt = element.isOptional ? "no known store has an array of optional values" : nil
+            var shape = Shape(.transformable, doubt: doubt)
             shape.attribute.valueTransformerName = "NSSecureUnarchiveFromData"
-            shape.attribute.valueClassName = "\(isSet ? "Set" : "Array")<\(swiftName(type))>"
-            if element.isOptional { shape.doubts.append(("no known store has an array of optional values", false)) }
-        case .structure, .enumeration, .color: shape = Shape(.binaryData)
+            shape.attribute.valueClassName = "\(name)<\(swiftName(type))>"
+            return shape
+        case .structure, .enumeration, .color: return Shape(.binaryData)
         case .array, .set, .dictionary:
-            shape = Shape(.binaryData)
-            shape.doubts.append(("no known store has a collection of collections", false))
+            return Shape(.binaryData, doubt: "no known store has a collection of collections")
         case .unknown(let reason): throw Refusal(reason: reason)
         case .model, .optional: throw Refusal(reason: "a collection of that form cannot be kept")
         }
-        if isSet { shape.doubts.append(("no known store has a Set", false)) }
-        return shape
     }
 
     private func swiftName(_ type: AttributeType) -> String {
@@ -87,41 +96,23 @@ struct AttributeReader {
         }
     }
 
-    private func color(_ path: String, isOptional: Bool) -> Shape {
-        var shape = Shape(.composite)
-        shape.composites[path] = ["linearRed", "linearGreen", "linearBlue", "opacity"].map { name in
-            var element = AttributeDefinition(name: name, type: .float)
-            element.isOptional = isOptional
-            return element
-        }
-        return shape
-    }
-
     private func enumeration(_ scope: TypeScope, _ path: String, isElement: Bool) throws(Refusal) -> Shape {
-        let name = path.split(separator: ".").last.map(String.init) ?? path
-        var elements: [AttributeDefinition]
-        switch EnumForm(scope, resolver) {
-        case .raw(let type):
-            if isElement { return Shape(type) }
-            elements = [AttributeDefinition(name: name, type: type)]
-        case .cases(let names):
-            elements = names.map { AttributeDefinition(name: $0, type: .string) }
-        case .payload:
-            var shape = Shape(.binaryData)
-            if !isElement {
-                shape.doubts.append(("no known store has an attribute of an enumeration with payloads", true))
-            }
-            return shape
-        case .unknown(let reason): throw Refusal(reason: reason)
+        let cases = scope.declaration?.cases ?? []
+        let raw = resolver.rawType(of: scope)
+        if let raw, isElement { return Shape(raw) }
+        if raw == nil, cases.contains(where: \.hasPayload) {
+            let doubt = isElement ? nil : "no known store has an attribute of an enumeration with payloads"
+            return Shape(.binaryData, doubt: doubt, isRefused: true)
         }
+        let name = path.split(separator: ".").last.map(String.init) ?? path
+        var elements = cases.map { AttributeDefinition(name: $0.name, type: .string) }
         guard !elements.isEmpty else { throw Refusal(reason: "the enumeration \(scope.path) has no cases") }
+        if let raw { elements = [AttributeDefinition(name: name, type: raw)] }
         for index in elements.indices { elements[index].isOptional = true }
-        var shape = Shape(.composite)
+        let doubt = isElement ? "no known store has an enumeration without raw values in a structure" : nil
+        var shape = Shape(.composite, doubt: doubt)
         shape.composites[path] = elements
         shape.attribute.userInfo["EnumType"] = "true"
-        if isElement {
-            shape.doubts.append(("no known store has an enumeration without raw values in a structure", false))
-        }
         shape.doubts += customCoding(scope)
         return shape
     }
@@ -130,17 +121,18 @@ struct AttributeReader {
         _ scope: TypeScope, _ path: String, depth: Int, isOptional: Bool
     ) throws(Refusal) -> Shape {
         guard depth < Self.greatestDepth else { throw Refusal(reason: "structures are nested too deep at \(path)") }
-        var shape = Shape(.composite)
-        shape.doubts = customCoding(scope)
-        if depth > 0 { shape.doubts.append(("no known store shows the columns of a structure in a structure", false)) }
+        var shape = Shape(
+            .composite, doubt: depth > 0 ? "no known store shows the columns of a structure in a structure" : nil)
+        shape.doubts += customCoding(scope)
         var elements: [AttributeDefinition] = []
-        for member in scope.declaration?.variables ?? [] where !member.isStatic && !member.isComputed {
-            guard let name = member.name, let syntax = member.type ?? impliedType(of: member) else {
-                throw Refusal(
-                    reason: "the type of a member of \(scope.path) is not written (\(member.place))")
+        for member in scope.declaration?.stored ?? [] {
+            let values = InitialValueReader(resolver: resolver)
+            let implied = values.type(of: member.initial, in: scope, file: member.place.file)
+            guard let name = member.name, let syntax = member.type ?? implied else {
+                throw Refusal(reason: "the type of a member of \(scope.path) is not written (\(member.place))")
             }
             let type = resolver.resolve(syntax, in: scope, file: member.place.file)
-            let isNil = isOptional || syntax.isOptional || type.isOptional
+            let isNil = isOptional || type.isOptional
             let inner: Shape
             do throws(Refusal) {
                 inner = try self.shape(type, "\(path).\(name)", depth: depth + 1, isOptional: isNil)
@@ -171,21 +163,6 @@ struct AttributeReader {
         return shape
     }
 
-    private func impliedType(of member: VariableDeclaration) -> TypeSyntax? {
-        switch InitialValueReader.literal(member.initial) {
-        case .boolean?: return .named(["Bool"])
-        case .integer?: return .named(["Int"])
-        case .number?: return .named(["Double"])
-        case .text?: return .named(["String"])
-        case nil: break
-        }
-        // `UUID()`
-        guard let first = member.initial.first, first.kind == .word, first.text.first?.isUppercase == true,
-            member.initial.dropFirst().first?.isMark("(") == true
-        else { return nil }
-        return .named([first.text])
-    }
-
     /// Returns the doubts about a type with coding of its own: SwiftData may keep other elements than its members then.
     private func customCoding(_ scope: TypeScope) -> [(text: String, isRefused: Bool)] {
         let methods = scope.parts.reduce(into: Set<String>()) { $0.formUnion($1.methods) }
@@ -195,10 +172,12 @@ struct AttributeReader {
         if let name = ["OptionSet", "RawRepresentable"].first(where: scope.conforms(to:)) {
             return [("no known store has an attribute of the type \(scope.path), which is \(name)", true)]
         }
-        guard let keys = scope.types["CodingKeys"]?.first?.declaration else { return [] }
-        let stored = (scope.declaration?.variables ?? []).filter { !$0.isStatic && !$0.isComputed }.compactMap(\.name)
-        let isPlain = keys.cases.allSatisfy(\.rawValue.isEmpty) && Set(keys.cases.map(\.name)) == Set(stored)
-        return isPlain || scope.declaration?.kind == .enum
-            ? [] : [("the type \(scope.path) has CodingKeys that rename or leave out members", true)]
+        guard let declaration = scope.declaration, declaration.kind == .struct,
+            let keys = scope.types["CodingKeys"]?.first?.declaration
+        else { return [] }
+        let isPlain =
+            keys.cases.allSatisfy(\.rawValue.isEmpty)
+            && Set(keys.cases.map(\.name)) == Set(declaration.stored.compactMap(\.name))
+        return isPlain ? [] : [("the type \(scope.path) has CodingKeys that rename or leave out members", true)]
     }
 }

@@ -3,28 +3,29 @@ import ManagedModel
 
 /// Derives the model of a version from its classes.
 struct SchemaBuilder {
-    let schema: SchemaDeclaration
+    private let schema: SchemaDeclaration
     private let classes: [ClassModel]
-    private(set) var pairs: InversePairs
+    private var pairs: InversePairs
     private let known: [KnownHashes]
 
-    /// Reads the classes of a version, and those that they reach by relationships.
+    /// Reads the classes of a version, and those that they reach by relationships, and decides the pairs that the known hashes
+    /// decide.
     ///
     /// - Throws: `swift.schema`, `swift.twoClasses`, and the errors of ``ClassReader/read(_:_:)`` (78).
     init(_ schema: SchemaDeclaration, _ resolver: TypeResolver, known: [KnownHashes]) throws(MigrationError) {
         self.schema = schema
         self.known = known
         if let entry = schema.unknown.first {
-            throw Self.failure(
+            throw schema.place.refusal(
                 "swift.schema", "The list of models names no class with @Model that the sources declare: \(entry)",
-                remedy: SourceRemedy.type, at: schema.place)
+                remedy: SourceRemedy.type)
         }
         guard !schema.classes.isEmpty else {
-            throw Self.failure(
+            throw schema.place.refusal(
                 "swift.schema", "\(schema.name) lists no models that can be read",
                 remedy:
-                    "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources",
-                at: schema.place)
+                    "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources"
+            )
         }
         var queue = schema.classes
         var reached: [String: TypeScope] = [:]
@@ -33,10 +34,10 @@ struct SchemaBuilder {
             let scope = queue.removeFirst()
             if let other = reached[scope.name] {
                 if other === scope { continue }
-                throw Self.failure(
+                throw scope.place.refusal(
                     "swift.twoClasses",
                     "\(schema.name) has two classes of the name \(scope.name): \(other.place) and \(scope.place)",
-                    remedy: "Name the files or folders of one target only", at: scope.place)
+                    remedy: "Name the files or folders of one target only")
             }
             reached[scope.name] = scope
             let model = try ClassReader.read(scope, resolver)
@@ -45,24 +46,12 @@ struct SchemaBuilder {
         }
         self.classes = classes
         pairs = InversePairs(classes)
-    }
-
-    private static func failure(
-        _ code: MigrationError.Code, _ message: String, remedy: String, at place: SourcePlace, entity: String? = nil,
-        property: String? = nil
-    ) -> MigrationError {
-        MigrationError(
-            code, .configuration, message, remedy: remedy,
-            context: .init(
-                path: place.file.isEmpty ? nil : place.file, line: place.file.isEmpty ? nil : place.line,
-                entity: entity,
-                property: property))
+        try decideByHashes()
     }
 
     /// Decides pairs of relationships without `inverse:` by the known hashes.
-    mutating func decideByHashes() throws(MigrationError) {
-        var entities = Set(pairs.open.keys.map(\.entity)).sorted()[...]
-        while let entity = entities.popFirst() {
+    private mutating func decideByHashes() throws(MigrationError) {
+        for entity in Set(pairs.open.keys.map(\.entity)).sorted() {
             let wanted = known.compactMap { $0.hashes[entity] }
             guard !wanted.isEmpty, pairs.open.keys.contains(where: { $0.entity == entity }) else { continue }
             for reading in pairs.readings(of: entity) {
@@ -126,29 +115,29 @@ struct SchemaBuilder {
 
     private func checkPairs() throws(MigrationError) {
         if let key = pairs.broken.first, let place = place(of: key) {
-            throw Self.failure(
+            throw place.refusal(
                 "swift.inverse", "The inverse of \(key) is no relationship of its destination",
-                remedy: "Correct inverse:", at: place, entity: key.entity, property: key.property)
+                remedy: "Correct inverse:", entity: key.entity, property: key.property)
         }
         guard let (key, candidates) = pairs.open.min(by: { $0.key < $1.key }), let place = place(of: key) else {
             return
         }
         let others = candidates.map { other in "\(other) (\(self.place(of: other)?.description ?? ""))" }
-        throw Self.failure(
+        throw place.refusal(
             "swift.openInverse",
             "\(key) may have the inverse \(others.joined(separator: " or ")), or none: neither side has inverse:, and no hash at hand decides it",
             remedy: "Name a store of that version with --like, or write inverse: where the app's model has it",
-            at: place, entity: key.entity, property: key.property)
+            entity: key.entity, property: key.property)
     }
 
     /// Refuses what no known store shows, unless the entity's hash agrees.
     private func checkDoubts(_ standings: [String: EntityStanding]) throws(MigrationError) {
         let doubts = classes.flatMap(\.doubts).filter { $0.isRefused && standings[$0.entity] == .unchecked }
         guard let first = doubts.first else { return }
-        throw Self.failure(
+        throw first.place.refusal(
             "swift.unproven", first.reason + ", and no hash at hand agrees with what it would be",
-            remedy: "Name a store of that version with --like, or in place of the sources", at: first.place,
-            entity: first.entity, property: first.property)
+            remedy: "Name a store of that version with --like, or in place of the sources", entity: first.entity,
+            property: first.property)
     }
 
     private func model(_ inverses: [InversePairs.Key: InversePairs.Key]) throws(MigrationError) -> ManagedObjectModel {

@@ -1,21 +1,15 @@
 import Foundation
 import ManagedModel
+import SwiftTokens
 
 /// The value that a property has in a new object.
 enum InitialValue: Equatable {
     /// None, or `nil`.
     case none
-    /// A literal, or a constant whose literal the sources show.
-    case literal(Literal)
+    /// A literal, or a constant whose literal the sources show. A number with a point is a decimal.
+    case literal(AttributeValue)
     /// An expression whose value no source shows, as text.
     case expression(String)
-
-    enum Literal: Equatable {
-        case boolean(Bool)
-        case integer(Int64)
-        case number(Decimal)
-        case text(String)
-    }
 }
 
 /// Reads initial values: literals, and the constants and raw values that they name.
@@ -29,9 +23,8 @@ struct InitialValueReader {
     func value(
         of tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String, depth: Int = 0
     ) -> InitialValue {
-        guard let first = tokens.first else { return .none }
+        if tokens.isEmpty || tokens.count == 1 && tokens.first?.isWord("nil") == true { return .none }
         if let literal = Self.literal(tokens) { return .literal(literal) }
-        if tokens.count == 1, first.isWord("nil") { return .none }
         let found = depth < Self.greatestDepth ? constant(tokens, in: scope, file: file, depth) : nil
         return found.map(InitialValue.literal) ?? .expression(tokens.text)
     }
@@ -39,80 +32,88 @@ struct InitialValueReader {
     /// Returns the value of `Limits.most`, `Kind.book.rawValue` and `Self.most`.
     private func constant(
         _ tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String, _ depth: Int
-    ) -> InitialValue.Literal? {
-        var names = tokens.parts(at: ".").map { $0.count == 1 ? $0.first : nil }.compactMap { $0 }.filter {
-            $0.kind == .word
-        }
-        .map(\.text)
-        guard names.count * 2 - 1 == tokens.count else { return nil }
+    ) -> AttributeValue? {
+        guard var names = tokens.names else { return nil }
         let isRaw = names.count > 2 && names.last == "rawValue"
         if isRaw { names.removeLast() }
         guard let name = names.popLast() else { return nil }
-        guard names != ["Self"] else { return literal(of: name, of: scope, depth) }
-        guard !names.isEmpty else {
-            return resolver.tree.files.lazy.compactMap { $0.variables.first { $0.name == name && $0.isLet } }.first
-                .flatMap { literal($0, scope: resolver.tree.root, depth) }
-        }
-        guard let type = resolver.type(names, in: scope, file: file) else { return nil }
-        return isRaw ? rawValue(of: name, of: type) : literal(of: name, of: type, depth)
-    }
-
-    private func literal(of name: String, of type: TypeScope, _ depth: Int) -> InitialValue.Literal? {
-        type.constant(name).flatMap { literal($0, scope: type, depth) }
-    }
-
-    private func literal(_ variable: VariableDeclaration, scope: TypeScope, _ depth: Int) -> InitialValue.Literal? {
-        guard variable.isLet else { return nil }
-        let value = value(of: variable.initial, in: scope, file: variable.place.file, depth: depth + 1)
+        let owner =
+            names.isEmpty ? resolver.root : names == ["Self"] ? scope : resolver.type(names, in: scope, file: file)
+        guard let owner else { return nil }
+        if isRaw { return rawValue(of: name, of: owner) }
+        guard let constant = owner.constant(name), constant.isLet else { return nil }
+        let value = value(of: constant.initial, in: owner, file: constant.place.file, depth: depth + 1)
         return if case .literal(let literal) = value { literal } else { nil }
     }
 
     /// Returns the raw value of a case: a literal, else the case's name or the number after the last.
-    private func rawValue(of name: String, of type: TypeScope) -> InitialValue.Literal? {
-        guard let declaration = type.declaration, declaration.kind == .enum,
-            case .primitive(let raw)? = EnumForm.rawType(of: type, resolver)
-        else { return nil }
+    private func rawValue(of name: String, of type: TypeScope) -> AttributeValue? {
+        guard type.declaration?.kind == .enum, let raw = resolver.rawType(of: type) else { return nil }
         var next: Int64 = 0
-        for found in declaration.cases {
+        for found in type.declaration?.cases ?? [] {
             let literal = Self.literal(found.rawValue)
             if case .integer(let number)? = literal { next = number }
             if found.name == name {
-                return literal ?? (found.rawValue.isEmpty ? raw == .string ? .text(name) : .integer(next) : nil)
+                return literal ?? (found.rawValue.isEmpty ? raw == .string ? .string(name) : .integer(next) : nil)
             }
             (next, _) = next.addingReportingOverflow(1)
         }
         return nil
     }
 
+    /// Returns the type that an initial value shows: that of a literal, or the one whose initializer, case or constant it names.
+    func type(of tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String) -> TypeSyntax? {
+        switch Self.literal(tokens) {
+        case .boolean?: return .named(["Bool"])
+        case .integer?: return .named(["Int"])
+        case .decimal?: return .named(["Double"])
+        default: if tokens.first?.kind == .string { return .named(["String"]) }
+        }
+        if let type = calledType(tokens) { return type }
+        // `Date.now`, `Kind.book`.
+        guard let names = tokens.names, let last = names.last, names.count > 1 else { return nil }
+        let owner = Array(names.dropLast())
+        guard let type = resolver.type(owner, in: scope, file: file), type.declaration != nil else {
+            return owner == ["Date"] && ["now", "distantPast", "distantFuture"].contains(last) ? .named(owner) : nil
+        }
+        if let constant = type.constant(last) { return constant.type }
+        return type.declaration?.cases.contains { $0.name == last } == true ? .named(owner) : nil
+    }
+
+    /// Returns the type whose initializer is called: `UUID()`, `UUID.init()`, `[String]()`.
+    private func calledType(_ tokens: ArraySlice<SwiftToken>) -> TypeSyntax? {
+        var cursor = TokenCursor(TokenTree(Array(tokens)))
+        guard var type = cursor.type(), cursor.isMark("(") else { return nil }
+        cursor.pass()
+        guard cursor.token == nil else { return nil }
+        if case .named(var names, let arguments) = type {
+            if names.last == "init" { names.removeLast() }
+            guard names.last?.first?.isUppercase == true else { return nil }
+            type = .named(names, arguments: arguments)
+        }
+        return type.isOptional ? nil : type
+    }
+
     /// Returns the value of a literal; nil for any other expression.
-    static func literal(_ tokens: ArraySlice<SwiftToken>) -> InitialValue.Literal? {
+    static func literal(_ tokens: ArraySlice<SwiftToken>) -> AttributeValue? {
         guard let first = tokens.first else { return nil }
         if tokens.count == 1 {
             if first.isWord("true") { return .boolean(true) }
             if first.isWord("false") { return .boolean(false) }
-            if first.kind == .string { return text(first).map { .text($0) } }
+            if first.kind == .string { return text(first).map { .string($0) } }
         }
-        var rest = tokens
-        let isNegative = first.isMark("-")
-        if isNegative { rest = rest.dropFirst() }
-        // `1.5` is a number, a point and a number.
-        let words = rest.map(\.text)
-        guard rest.first?.kind == .number,
-            words.count == 1 || words.count == 3 && words[1] == "." && rest.last?.kind == .number
-        else { return nil }
-        let digits = words.joined().replacing("_", with: "")
-        if let integer = integer(digits, isNegative) { return .integer(integer) }
-        guard digits.utf8.allSatisfy({ $0 < 0x3A || $0 | 0x20 == UInt8(ascii: "e") }),
-            let number = Decimal(string: digits)
-        else { return nil }
-        return .number(isNegative ? -number : number)
-    }
-
-    private static func integer(_ digits: String, _ isNegative: Bool) -> Int64? {
-        let forms = [("0x", 16), ("0b", 2), ("0o", 8)]
-        let form = forms.first { digits.hasPrefix($0.0) }
-        let plain = form.map { String(digits.dropFirst($0.0.count)) } ?? digits
-        return Int64((isNegative ? "-" : "") + plain, radix: form?.1 ?? 10)
+        // `-1.5` is a sign, a number, a point and a number.
+        let sign = first.isMark("-") ? "-" : ""
+        let rest = tokens.dropFirst(sign.count)
+        let isNumber = rest.enumerated().allSatisfy { $0 == 1 ? $1.isMark(".") : $1.kind == .number }
+        guard isNumber, rest.count == 1 || rest.count == 3 else { return nil }
+        let digits = rest.map(\.text).joined().replacing("_", with: "")
+        let radix = ["0x": 16, "0b": 2, "0o": 8][digits.prefix(2)]
+        if let integer = Int64(sign + (radix == nil ? digits : String(digits.dropFirst(2))), radix: radix ?? 10) {
+            return .integer(integer)
+        }
+        guard digits.utf8.allSatisfy({ $0 < 0x3A || $0 | 0x20 == UInt8(ascii: "e") }) else { return nil }
+        return Decimal(string: sign + digits).map { .decimal($0) }
     }
 
     /// Returns the text of a string literal; nil if it has interpolations.
@@ -158,20 +159,17 @@ struct InitialValueReader {
     }
 }
 
-extension InitialValue.Literal {
-    /// The value as the default of an attribute; nil if it does not fit the type.
-    func defaultValue(of type: AttributeType) -> AttributeValue? {
+extension AttributeValue {
+    /// A literal as the default of an attribute; nil if it does not fit the type.
+    func asDefault(of type: AttributeType) -> AttributeValue? {
         switch (type, self) {
-        case (.boolean, .boolean(let flag)): .boolean(flag)
-        case (.string, .text(let text)): .string(text)
-        case (.integer16, .integer(let number)): Int16(exactly: number).map { .integer(Int64($0)) }
-        case (.integer32, .integer(let number)): Int32(exactly: number).map { .integer(Int64($0)) }
-        case (.integer64, .integer(let number)): .integer(number)
+        case (.boolean, .boolean), (.string, .string), (.integer64, .integer), (.decimal, .decimal): self
+        case (.integer16, .integer(let number)): Int16(exactly: number) == nil ? nil : self
+        case (.integer32, .integer(let number)): Int32(exactly: number) == nil ? nil : self
         case (.double, .integer(let number)), (.float, .integer(let number)): .double(Double(number))
-        case (.double, .number(let number)), (.float, .number(let number)):
+        case (.double, .decimal(let number)), (.float, .decimal(let number)):
             .double(NSDecimalNumber(decimal: number).doubleValue)
         case (.decimal, .integer(let number)): .decimal(Decimal(number))
-        case (.decimal, .number(let number)): .decimal(number)
         default: nil
         }
     }

@@ -1,4 +1,5 @@
 import ManagedModel
+import SwiftTokens
 
 /// A type after names were looked up.
 indirect enum ResolvedType {
@@ -28,7 +29,7 @@ struct TypeResolver {
     private static let greatestDepth = 32
     private static let modules: Set<String> = ["Swift", "Foundation", "SwiftUI", "CoreGraphics", "SwiftData"]
 
-    let tree: SourceTree
+    let root: TypeScope
 
     /// The types of Swift and Foundation, by name. The second value is false for a type that no known store has.
     private static let primitives: [String: (type: AttributeType, isSeen: Bool)] = [
@@ -62,25 +63,27 @@ struct TypeResolver {
         case .other(let text): return .unknown("the type \(text) is none that SwiftData keeps")
         case .named(let names, let arguments):
             switch lookUp(names, in: scope, file: file, depth: depth) {
-            case .type(let found)? where arguments.isEmpty: return kind(of: found)
-            case .type(let found)?: return .unknown("the type \(found.path) is generic")
-            case .alias(let target, let outer)?: return resolve(target, in: outer, file: file, depth: depth + 1)
-            case .several(let found)?:
+            case .types(let found)? where found.count > 1:
                 let places = found.map(\.place.description).joined(separator: " and ")
                 return .unknown("there are several types \(names.joined(separator: ".")): \(places)")
+            case .types(let found)?: return kind(of: found[0], names, arguments)
+            case .alias(let target, let outer)?: return resolve(target, in: outer, file: file, depth: depth + 1)
             case nil: return system(names, arguments)
             }
         }
     }
 
-    private func kind(of scope: TypeScope) -> ResolvedType {
-        switch scope.declaration?.kind {
-        case .class? where scope.isModel: return .model(scope)
-        case .struct?: return .structure(scope)
-        case .enum?: return .enumeration(scope)
-        case .class?, .actor?, .protocol?:
-            return .unknown("the type \(scope.path) is a \(scope.declaration?.kind.rawValue ?? "type") without @Model")
-        default: return .unknown("the type \(scope.path) is of another module, whose source is not given")
+    private func kind(of scope: TypeScope, _ names: [String], _ arguments: [TypeSyntax]) -> ResolvedType {
+        // The sources extend a type of another module.
+        guard let kind = scope.declaration?.kind else { return system(names, arguments) }
+        guard arguments.isEmpty, scope.declaration?.isGeneric == false else {
+            return .unknown("the type \(scope.path) is generic")
+        }
+        switch kind {
+        case .class where scope.isModel: return .model(scope)
+        case .struct: return .structure(scope)
+        case .enum: return .enumeration(scope)
+        default: return .unknown("the type \(scope.path) is a \(kind.rawValue) without @Model")
         }
     }
 
@@ -91,61 +94,74 @@ struct TypeResolver {
         return .unknown("the type \(names.joined(separator: ".")) is not declared in the sources")
     }
 
-    /// The meaning of a name.
-    enum Meaning {
-        case type(TypeScope)
+    /// The meaning of a name: an alias, or types, of which there should be one.
+    private enum Meaning {
+        case types([TypeScope])
         case alias(TypeSyntax, TypeScope)
-        /// Several types of one name, of which none is in the file.
-        case several([TypeScope])
     }
 
     /// Looks up a name with its enclosing names, from a scope outward.
-    func lookUp(_ names: [String], in scope: TypeScope, file: String, depth: Int = 0) -> Meaning? {
+    private func lookUp(_ names: [String], in scope: TypeScope, file: String, depth: Int = 0) -> Meaning? {
         guard let first = names.first, depth < Self.greatestDepth else { return nil }
-        var current: TypeScope? = scope
-        while let around = current {
-            if let found = member(first, of: around, file) {
-                return follow(found, Array(names.dropFirst()), file, depth)
-            }
-            current = around.outer
+        for around in sequence(first: scope, next: \.outer) {
+            guard let found = member(first, of: [around], file) else { continue }
+            return follow(found, names.dropFirst(), file, depth)
         }
         // The name of a module in front.
-        guard names.count > 1, let found = member(names[1], of: tree.root, file) else { return nil }
-        return follow(found, Array(names.dropFirst(2)), file, depth)
+        guard names.count > 1, let found = member(names[1], of: [root], file) else { return nil }
+        return follow(found, names.dropFirst(2), file, depth)
     }
 
     /// Returns the type that a name means; nil if it means none, or several.
-    func type(_ names: [String], in scope: TypeScope, file: String, steps: Int = 0) -> TypeScope? {
+    func type(_ names: [String], in scope: TypeScope, file: String) -> TypeScope? {
+        let found = types(names, in: scope, file: file)
+        return found.count == 1 ? found[0] : nil
+    }
+
+    /// Returns the types that a name means.
+    func types(_ names: [String], in scope: TypeScope, file: String, steps: Int = 0) -> [TypeScope] {
         switch lookUp(names, in: scope, file: file) {
-        case .type(let found)?: return found
+        case .types(let found)?: return found
         case .alias(.named(let target, _), let outer)? where steps < Self.greatestDepth:
-            return type(target, in: outer, file: file, steps: steps + 1)
-        default: return nil
+            return types(target, in: outer, file: file, steps: steps + 1)
+        default: return []
         }
     }
 
-    private func member(_ name: String, of scope: TypeScope, _ file: String) -> Meaning? {
-        let visible = scope.types[name, default: []].filter {
+    private func member(_ name: String, of scopes: [TypeScope], _ file: String) -> Meaning? {
+        let visible = scopes.flatMap { $0.types[name, default: []] }.filter {
             $0.declaration?.isPrivate != true || $0.place.file == file
         }
         let near = visible.filter { $0.place.file == file }
-        if let found = near.count == 1 ? near.first : visible.first, near.count == 1 || visible.count == 1 {
-            return .type(found)
+        let types = near.isEmpty ? visible : near
+        let aliases = scopes.flatMap { scope in scope.aliases[name, default: []].map { (alias: $0, scope: scope) } }
+        // An extension of what an alias means does not hide the alias.
+        if let found = aliases.first(where: { $0.alias.file == file }) ?? aliases.first,
+            types.allSatisfy({ $0.declaration == nil })
+        {
+            return .alias(found.alias.target, found.scope)
         }
-        if !visible.isEmpty { return .several(visible) }
-        let aliases = scope.aliases[name, default: []]
-        let alias = aliases.first { $0.place.file == file } ?? aliases.first
-        return alias.map { .alias($0.target, scope) }
+        return types.isEmpty ? nil : .types(types)
     }
 
-    private func follow(_ found: Meaning, _ rest: [String], _ file: String, _ depth: Int) -> Meaning? {
+    private func follow(_ found: Meaning, _ rest: ArraySlice<String>, _ file: String, _ depth: Int) -> Meaning? {
         guard let next = rest.first else { return found }
         switch found {
-        case .type(let scope):
-            return member(next, of: scope, file).flatMap { follow($0, Array(rest.dropFirst()), file, depth) }
+        case .types(let scopes):
+            return member(next, of: scopes, file).flatMap { follow($0, rest.dropFirst(), file, depth) }
         case .alias(.named(let names, _), let outer):
             return lookUp(names + rest, in: outer, file: file, depth: depth + 1)
-        case .alias, .several: return found
+        case .alias: return nil
         }
+    }
+
+    /// Returns the raw type of an enumeration: the one among the types behind the colon that is no protocol; nil if there is
+    /// none.
+    func rawType(of scope: TypeScope) -> AttributeType? {
+        for type in scope.declaration?.inherited ?? [] {
+            let found = resolve(type, in: scope.outer ?? scope, file: scope.place.file)
+            if case .primitive(let raw) = found { return raw }
+        }
+        return nil
     }
 }

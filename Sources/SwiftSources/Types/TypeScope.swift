@@ -25,17 +25,18 @@ final class TypeScope {
     var place: SourcePlace { declaration?.place ?? SourcePlace(file: "", line: 0) }
 
     /// True for a class that SwiftData keeps.
-    var isModel: Bool { declaration?.kind == .class && declaration?.has(attribute: "Model") == true }
+    var isModel: Bool {
+        declaration?.kind == .class && declaration?.attributes.contains { $0.name == "Model" } == true
+    }
 
     /// The declaration and the extensions.
     var parts: [TypeDeclaration] { (declaration.map { [$0] } ?? []) + extensions }
 
-    /// Returns a static variable or constant of the type.
+    /// Returns a static variable or constant of the type; of the outermost scope, any variable.
     func constant(_ name: String) -> VariableDeclaration? {
-        for part in parts {
-            if let found = part.variables.first(where: { $0.isStatic && $0.name == name }) { return found }
-        }
-        return nil
+        parts.lazy.compactMap { part in
+            part.variables.first { ($0.isStatic || self.outer == nil) && $0.name == name }
+        }.first
     }
 
     func conforms(to protocolName: String) -> Bool { parts.contains { $0.inherits(protocolName) } }
@@ -50,33 +51,35 @@ final class TypeScope {
 
 /// The types of all sources that are read together, extensions joined with what they extend.
 struct SourceTree {
-    let root: TypeScope
-    /// The declarations of the files outside of all types.
-    let files: [TypeDeclaration]
+    let root = TypeScope("", nil, in: nil)
 
     /// - Complexity: O(declarations × depth of extensions of types that extensions declare).
     init(_ files: [TypeDeclaration]) {
-        root = TypeScope("", nil, in: nil)
-        self.files = files
         var pending: [TypeDeclaration] = []
         for file in files { Self.add(file, to: root, &pending) }
         root.extensions = files
-        var isBlind = false
-        while !pending.isEmpty {
-            let count = pending.count
+        let resolver = TypeResolver(root: root)
+        var count = Int.max
+        // An extension may declare what another one extends.
+        while pending.count < count {
+            count = pending.count
             let extensions = pending
             pending = []
             for part in extensions {
-                let targets = Self.targets(of: part, in: root, createsMissing: isBlind)
+                let targets = resolver.types(part.name, in: root, file: part.place.file)
                 if targets.isEmpty { pending.append(part) }
-                for target in targets {
-                    target.extensions.append(part)
-                    Self.add(part, to: target, &pending)
-                }
+                for target in targets { Self.extend(target, with: part, &pending) }
             }
-            // The rest extends types of other modules.
-            isBlind = pending.count == count
         }
+        // The rest extends types of other modules.
+        while let part = pending.popLast() { Self.extend(foreign(part.name), with: part, &pending) }
+    }
+
+    private static func extend(
+        _ scope: TypeScope, with part: TypeDeclaration, _ pending: inout [TypeDeclaration]
+    ) {
+        scope.extensions.append(part)
+        add(part, to: scope, &pending)
     }
 
     private static func add(_ members: TypeDeclaration, to scope: TypeScope, _ pending: inout [TypeDeclaration]) {
@@ -92,37 +95,13 @@ struct SourceTree {
         }
     }
 
-    /// Returns the types that an extension extends: those in its own file if there are several of the name.
-    private static func targets(
-        of part: TypeDeclaration, in root: TypeScope, createsMissing: Bool
-    ) -> [TypeScope] {
-        var scopes = [root]
-        for (depth, name) in part.name.enumerated() {
-            var found = scopes.flatMap { Self.members(named: name, in: $0, root, steps: 0) }
-            // A module's name in front says nothing.
-            if found.isEmpty, depth == 0, part.name.count > 1, !createsMissing { continue }
-            if found.isEmpty, createsMissing {
-                found = scopes.map { scope in
-                    let child = TypeScope(name, nil, in: scope)
-                    scope.types[name, default: []].append(child)
-                    return child
-                }
-            }
-            scopes = found
-        }
-        if scopes.contains(where: { $0 === root }) { return [] }
-        let near = scopes.filter { $0.place.file == part.place.file }
-        return near.isEmpty ? scopes : near
-    }
-
-    private static func members(
-        named name: String, in scope: TypeScope, _ root: TypeScope, steps: Int
-    ) -> [TypeScope] {
-        if let types = scope.types[name] { return types }
-        guard steps < 16, case .named(let names, _)? = scope.aliases[name]?.first?.target else { return [] }
-        // An alias of a type that can be named from outside.
-        return names.reduce([root]) { found, name in
-            found.flatMap { members(named: name, in: $0, root, steps: steps + 1) }
+    /// Returns the scope of a type of another module.
+    private func foreign(_ names: [String]) -> TypeScope {
+        names.reduce(root) { scope, name in
+            if let found = scope.types[name]?.first { return found }
+            let child = TypeScope(name, nil, in: scope)
+            scope.types[name] = [child]
+            return child
         }
     }
 }

@@ -1,11 +1,11 @@
 /// The tokens of a source with the partner of each bracket, so that a reader passes over a block in one step.
-struct TokenTree: Sendable {
-    let tokens: [SwiftToken]
+package struct TokenTree: Sendable {
+    package let tokens: [SwiftToken]
     /// The index of the bracket that closes the one at an index; the number of tokens for one that is never closed.
     private let partners: [Int]
 
     /// - Complexity: O(tokens).
-    init(_ tokens: [SwiftToken]) {
+    package init(_ tokens: [SwiftToken]) {
         self.tokens = tokens
         var partners = [Int](repeating: tokens.count, count: tokens.count)
         var open: [Int] = []
@@ -38,29 +38,15 @@ struct TokenTree: Sendable {
         }
     }
 
-    var count: Int { tokens.count }
-
-    subscript(_ index: Int) -> SwiftToken? { tokens.indices.contains(index) ? tokens[index] : nil }
-
-    subscript(_ range: Range<Int>) -> ArraySlice<SwiftToken> { tokens[range.clamped(to: 0..<tokens.count)] }
+    package var count: Int { tokens.count }
 
     /// Returns the index of the mark that closes the bracket at an index; the number of tokens if none does.
-    func closing(_ index: Int) -> Int { partners[index] }
-
-    /// Returns the index behind the token at an index, or behind the block that it opens.
-    func end(_ index: Int) -> Int { tokens[index].bracket == 1 ? min(partners[index] + 1, count) : index + 1 }
-
-    func isMark(_ index: Int, _ text: String) -> Bool { tokens.isMark(index, text) }
-    func isWord(_ index: Int, _ text: String) -> Bool { tokens.isWord(index, text) }
-    func isWord(_ index: Int) -> Bool { tokens.isWord(index) }
-
-    /// Returns the text of tokens, with a space where the source has one.
-    func text(_ range: Range<Int>) -> String { self[range].text }
+    package func closing(_ index: Int) -> Int { partners[index] }
 }
 
 extension ArraySlice<SwiftToken> {
     /// The text of the tokens, with a space where the source has one. The tokens inside of strings are left out.
-    var text: String {
+    package var text: String {
         var text = ""
         var end = first?.range.lowerBound ?? 0
         for token in self where token.range.lowerBound >= end {
@@ -71,8 +57,26 @@ extension ArraySlice<SwiftToken> {
         return text
     }
 
+    /// The texts of the names and keywords.
+    package var words: [String] { filter { $0.kind == .word }.map(\.text) }
+
+    /// The names of `A.b.c`; nil for other tokens.
+    package var names: [String]? {
+        let isPath = enumerated().allSatisfy { $0.isMultiple(of: 2) ? $1.kind == .word : $1.isMark(".") }
+        return isPath && !count.isMultiple(of: 2) ? words : nil
+    }
+
+    /// The tokens between the bracket that begins here and the one that closes it.
+    package var enclosed: ArraySlice<SwiftToken> {
+        var depth = 0
+        return prefix { token in
+            depth += token.bracket
+            return depth > 0
+        }.dropFirst()
+    }
+
     /// The tokens cut at a mark outside of all brackets.
-    func parts(at mark: String) -> [ArraySlice<SwiftToken>] {
+    package func parts(at mark: String) -> [ArraySlice<SwiftToken>] {
         var parts: [ArraySlice<SwiftToken>] = []
         var start = startIndex
         var depth = 0

@@ -3,7 +3,7 @@
 /// Conditions are read as the compiler reads them, with these facts: the platform is iOS on a device, every module can be
 /// imported, the compiler is new enough, and no flag is set. So `DEBUG` is false, and SwiftData's model is that of the app in the
 /// store.
-struct ActiveTokens {
+package struct ActiveTokens {
     /// A branch that is open.
     private struct Branch {
         /// True if the tokens around the condition are compiled.
@@ -21,7 +21,7 @@ struct ActiveTokens {
     /// Returns the tokens that are compiled.
     ///
     /// - Complexity: O(tokens).
-    static func of(_ tokens: [SwiftToken]) -> [SwiftToken] {
+    package static func of(_ tokens: [SwiftToken]) -> [SwiftToken] {
         guard tokens.contains(where: { $0.kind == .directive && $0.text == "#if" }) else { return tokens }
         var reader = ActiveTokens(tokens)
         return reader.read()
