@@ -16,24 +16,16 @@ package struct SwiftSourceModels {
     private let tokens: [(file: String, tokens: [SwiftToken])]
     private let name: String
 
-    /// Reads files.
+    /// Reads texts, each with the path of its file.
     ///
     /// - Parameter name: the name of the version if the sources declare none.
-    /// - Throws: the errors of reading them.
     /// - Complexity: O(bytes).
-    package init(_ files: SourceFiles, name: String) throws(MigrationError) {
-        self.init(
-            try files.paths.map { path throws(MigrationError) in (path, try SourceFolder.text(of: path)) }, name: name)
-    }
-
-    /// Reads texts, each with the path of its file.
     package init(_ texts: [(file: String, text: String)], name: String) {
         tokens = texts.map { ($0.file, ActiveTokens.of(SwiftLexer.tokens(of: $0.text))) }
         tree = SourceTree(tokens.map { DeclarationParser.read($0.tokens, file: $0.file) })
         self.name = name
     }
 
-    /// True if the sources declare a class with `@Model`.
     package var hasModels: Bool { tree.root.allTypes.contains(where: \.isModel) }
 
     /// Derives the versions.
@@ -50,15 +42,18 @@ package struct SwiftSourceModels {
                 "swift.noModels", .configuration, "The Swift sources declare no class with @Model",
                 remedy: "Name the folder that has them", context: .init(path: tokens.first?.file))
         }
-        let plans = types.filter { $0.conforms(to: "SchemaMigrationPlan") }.map { MigrationPlanSyntax($0, resolver) }
-            .filter { !$0.schemas.isEmpty }
+        let plans = types.filter { resolver.conforms($0, to: "SchemaMigrationPlan") }.map {
+            MigrationPlanSyntax($0, resolver)
+        }
+        .filter { !$0.schemas.isEmpty }
         guard plans.count < 2 else {
             let places = plans.map { "\($0.name) (\($0.place))" }.joined(separator: " and ")
             throw plans[1].place.refusal(
                 "swift.plan", "There are several migration plans: \(places)",
                 remedy: "Name the files or folders of one of them")
         }
-        let all = types.filter { $0.conforms(to: "VersionedSchema") }.map { SchemaDeclaration($0, resolver) }
+        let all = types.filter { $0.declaration?.kind != .protocol && resolver.conforms($0, to: "VersionedSchema") }
+            .map { SchemaDeclaration($0, resolver) }
         var schemas =
             plans.first?.schemas.map { SchemaDeclaration($0, resolver) }
             ?? all.sorted { SchemaOrder.precedes($0.identifier, $1.identifier) }

@@ -216,6 +216,30 @@ struct SwiftSourcesCommandTests {
             "structure")
         #expect(outcome.code == 65 && outcome.messages.contains("property mine"), "\(outcome.messages)")
         #expect(outcome.messages.contains("The sources give it UUID()"), "\(outcome.messages)")
+        // What the message offers is an expression that gives each object a UUID.
+        let offered =
+            "\"mine\": \"FUNCTION($stagecoach, 'uuidFromName:', $source.objectID.URIRepresentation.absoluteString)\""
+        #expect(outcome.messages.contains(offered), "\(outcome.messages)")
+        #expect(try run("infer", "--from", "App:V2", "--to", "App:V3", "-o", "stage.json").code == 0)
+        let text = try String(contentsOfFile: folder.file("stage.json"), encoding: .utf8)
+        try write("stage.json", text.replacing("\"mine\": null", with: offered))
+        let mapped = try run(
+            "migrate", "old.store", "new.store", "--to", "App", "--unchecked", "allow", "--mapping",
+            "V2..V3=stage.json")
+        #expect(mapped.code == 0, "\(mapped.messages)")
+    }
+
+    @Test("A required structure whose initial value is an expression is asked for by the name of its element")
+    func expressionsOfStructures() throws {
+        try makeNotes()
+        let place = "struct Place: Codable { var height: Double }\n"
+        let text = Self.custom.replacing("var length: Int = 0", with: "var place: Place = Place(height: 1)")
+        try write("App/Notes.swift", text + place)
+        let outcome = try run(
+            "migrate", "old.store", "new.store", "--to", "App", "--unchecked", "allow", "--unmapped-stages",
+            "structure")
+        #expect(outcome.code == 65 && outcome.messages.contains("property place.height"), "\(outcome.messages)")
+        #expect(outcome.messages.contains("The sources give it Place(height: 1)"), "\(outcome.messages)")
     }
 
     @Test("A refusal of the sources names file and line, and other folders are no models")

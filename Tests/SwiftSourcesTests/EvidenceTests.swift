@@ -90,6 +90,10 @@ struct EvidenceTests {
             #expect(
                 code(try versions("\(value)\n@Model final class A { var v: V }").versions.first) == "swift.unproven")
         }
+        // A value says its type only if it is nothing but an initializer's.
+        for value in ["UUID().uuidString", "Date().addingTimeInterval(1)", "make()", "Missing.first"] {
+            #expect(code(try versions("@Model final class A { var v = \(value) }").versions.first) == "swift.type")
+        }
         for type in ["Measurement<UnitLength>", "(Int, Int)", "() -> Void", "Missing.Kind", "AnyObject"] {
             #expect(code(try versions("@Model final class A { var v: \(type) }").versions.first) == "swift.type")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import SwiftSources
+import SwiftTokens
 import TestSupport
 import Testing
 
@@ -13,8 +14,8 @@ struct FormTests {
     func form(name: String) throws {
         let place = Self.folder.appendingPathComponent(name)
         let expected = try String(contentsOf: place.appendingPathComponent("expected.txt"), encoding: .utf8)
-        let files = try #require(try SourceFiles.find(place.path))
-        let texts = try files.paths.map { path in
+        let files = try SourceFolder.files(in: place.path, endings: ["swift"])
+        let texts = try files.map { path in
             (String(path.dropFirst(place.path.count + 1)), try String(contentsOfFile: path, encoding: .utf8))
         }
         let versions = try SwiftSourceModels(texts, name: "Models").versions()

@@ -34,4 +34,17 @@ struct LexerTests {
         let classes = String(repeating: "class A { var x: [", count: 20_000)
         #expect(throws: (any Error).self) { try SwiftSourceModels([("a", classes)], name: "a").versions() }
     }
+
+    @Test("Lists that name each other without end need no time")
+    func lists() throws {
+        let lists = (0..<40).map { "static let l\($0): [any PersistentModel.Type] = [l\($0 + 1), l\($0 + 1)]" }
+        let text = """
+            enum V: VersionedSchema { static let models = l0; static let l40: [any PersistentModel.Type] = []; \(lists.joined(separator: "; ")) }
+            @Model final class A { var a: Int }
+            """
+        #expect(try SwiftSourceModels([("a", text)], name: "a").versions().versions.count == 1)
+        let calls = String(repeating: "Schema([A.self, ", count: 10_000)
+        let model = "@Model final class A { var a: Int }\n"
+        #expect(try SwiftSourceModels([("a", model + calls)], name: "a").versions().versions.count == 1)
+    }
 }

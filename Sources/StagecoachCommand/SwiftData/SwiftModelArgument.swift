@@ -2,6 +2,7 @@ import CoreDataStore
 import Diagnostics
 import ManagedModel
 import SwiftSources
+import SwiftTokens
 
 /// The models that an argument names by Swift sources: `Sources/Models`, `Models.swift,Kinds.swift`, `Sources/Models:SchemaV2`.
 struct SwiftModelArgument {
@@ -20,7 +21,8 @@ struct SwiftModelArgument {
     static func admit(_ argument: String?, known: [KnownHashes] = []) throws(MigrationError) -> SwiftModelArgument? {
         guard let argument, let (path, version, files) = try sources(argument) else { return nil }
         let name = PathIdentity.name(of: path)
-        let models = try SwiftSourceModels(files, name: name.hasSuffix(".swift") ? String(name.dropLast(6)) : name)
+        let texts = try files.map { path throws(MigrationError) in (path, try SourceFolder.text(of: path)) }
+        let models = SwiftSourceModels(texts, name: name.hasSuffix(".swift") ? String(name.dropLast(6)) : name)
         // A folder without a class may be anything else.
         guard models.hasModels || argument.contains(".swift") else { return nil }
         let versions = try models.versions(known: known)
@@ -37,13 +39,13 @@ struct SwiftModelArgument {
 
     private static func sources(
         _ argument: String
-    ) throws(MigrationError) -> (path: String, version: String?, files: SourceFiles)? {
+    ) throws(MigrationError) -> (path: String, version: String?, files: [String])? {
         let whole = PathIdentity.withoutSlash(argument)
         guard ModelLocator.form(ofName: whole) == nil, try !InputFile.isDatabase(whole) else { return nil }
-        if let files = try SourceFiles.find(whole) { return (whole, nil, files) }
+        if let files = try SwiftModelFiles.find(whole) { return (whole, nil, files) }
         guard let colon = whole.lastIndex(of: ":") else { return nil }
         let path = PathIdentity.withoutSlash(String(whole[..<colon]))
-        guard ModelLocator.form(ofName: path) == nil, let files = try SourceFiles.find(path) else { return nil }
+        guard ModelLocator.form(ofName: path) == nil, let files = try SwiftModelFiles.find(path) else { return nil }
         return (path, String(whole[whole.index(after: colon)...]), files)
     }
 

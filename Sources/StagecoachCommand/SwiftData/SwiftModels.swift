@@ -100,15 +100,24 @@ struct SwiftModels {
     /// Returns an error with the advice for a property whose initial value in the sources is an expression: a model has no value
     /// for it, so that objects which are there already get none.
     func explained(_ error: MigrationError) -> MigrationError {
-        guard error.category == .data, error.code.rawValue == "validation.missing",
-            let entity = error.context.entity, let property = error.context.property,
-            let text = destination.chosen?.expressions["\(entity).\(property)"]
+        guard error.category == .data, error.code.rawValue == "validation.missing", let version = destination.chosen,
+            let entity = error.context.entity, let property = error.context.property
         else { return error }
+        // An element of a structure has the structure's value.
+        let attribute = property.split(separator: ".").first.map(String.init) ?? property
+        guard let text = version.expressions["\(entity).\(attribute)"] else { return error }
+        let definition = (try? version.model.get())?.entity(named: entity)?.definition
+        let isIdentifier = definition?.attributes.contains { $0.name == attribute && $0.type == .uuid } == true
+        let line = isIdentifier ? Self.ownIdentifier : "EXPRESSION"
         var explained = error
         explained.remedy =
-            "The sources give it \(text), which a new object gets and no model has: say in a mapping model what objects that are there already get, \"\(property)\": EXPRESSION (infer writes one to begin with); or make the property optional"
+            "The sources give it \(text), which a new object gets and no model has: say in a mapping model what objects that are there already get, \"\(property)\": \"\(line)\" (infer writes one to begin with); or make the property optional"
         return explained
     }
+
+    /// The expression that makes a UUID of an object's own URI, the same in each run.
+    private static let ownIdentifier =
+        "FUNCTION($stagecoach, 'uuidFromName:', $source.objectID.URIRepresentation.absoluteString)"
 
     /// The facts about the sources for a plan or a report, a sentence each.
     ///

@@ -64,7 +64,7 @@ struct DeclarationParser {
             guard let name = cursor.takeWord() else { return }
             skipGenerics()
             if cursor.take("="), let target = cursor.type() {
-                type.aliases.append(AliasDeclaration(name: name, target: target, file: file))
+                type.aliases.append((name, target, file))
             }
         case "func", "init", "deinit", "subscript": readFunction(of: &type)
         case "import": cursor.position += 2
@@ -143,6 +143,7 @@ struct DeclarationParser {
         }
         while let token = cursor.token, !token.isMark("{"), !token.isMark("}") { cursor.position += 1 }
         guard cursor.isMark("{") else { return type }
+        type.isClosed = cursor.tree.closing(cursor.position) < cursor.end
         let content = cursor.takeBlock()
         guard depth < Self.greatestDepth else { return type }
         let outer = cursor
@@ -201,7 +202,7 @@ struct DeclarationParser {
             if cursor.take(":") { variable.type = cursor.type() }
             if cursor.take("=") { variable.initial = readExpression() }
             if cursor.isMark("{") {
-                variable.isComputed = !isObserved(1)
+                variable.isComputed = !isObserved
                 variable.body = cursor.takeBlock()
             }
             found.append(variable)
@@ -214,10 +215,8 @@ struct DeclarationParser {
         type.variables += found
     }
 
-    /// True at the first token of a block that only observes a stored variable.
-    private func isObserved(_ distance: Int) -> Bool {
-        cursor.isWord("willSet", distance) || cursor.isWord("didSet", distance)
-    }
+    /// True at a block that only observes a stored variable.
+    private var isObserved: Bool { cursor.isWord("willSet", 1) || cursor.isWord("didSet", 1) }
 
     /// Reads an expression up to a comma, a semicolon, a block of observers, a bracket that closes, or a line that does not
     /// continue it.
@@ -226,7 +225,7 @@ struct DeclarationParser {
         while let token = cursor.token {
             if token.isMark(",") || token.isMark(";") || token.bracket == -1 { break }
             if cursor.position > start {
-                if token.isMark("{"), isObserved(1) { break }
+                if token.isMark("{"), isObserved { break }
                 if token.isFirstOnLine, !continues(token) { break }
             }
             cursor.pass()

@@ -44,7 +44,6 @@ struct AttributeSyntax: Sendable {
     let place: SourcePlace
 }
 
-/// A stored or computed variable or constant.
 struct VariableDeclaration: Sendable {
     /// The name; nil for a pattern of several names in parentheses.
     var name: String?
@@ -70,19 +69,10 @@ struct VariableDeclaration: Sendable {
     }
 }
 
-/// A case of an enumeration.
 struct EnumCase: Sendable {
     let name: String
-    /// The expression behind `=`; empty if there is none.
     var rawValue: ArraySlice<SwiftToken> = []
     var hasPayload = false
-}
-
-/// A `typealias`.
-struct AliasDeclaration: Sendable {
-    let name: String
-    let target: TypeSyntax
-    let file: String
 }
 
 /// A type, a protocol or an extension, with its members.
@@ -98,11 +88,13 @@ struct TypeDeclaration: Sendable {
     var attributes: [AttributeSyntax] = []
     var inherited: [TypeSyntax] = []
     var isGeneric = false
+    /// False if the brace that ends it is missing.
+    var isClosed = true
     /// True if only its own file sees it.
     var isPrivate = false
     var variables: [VariableDeclaration] = []
     var cases: [EnumCase] = []
-    var aliases: [AliasDeclaration] = []
+    var aliases: [(name: String, target: TypeSyntax, file: String)] = []
     var types: [TypeDeclaration] = []
     /// `#Unique` and `#Index`.
     var macros: [AttributeSyntax] = []
@@ -111,8 +103,4 @@ struct TypeDeclaration: Sendable {
 
     /// The variables with storage in each value.
     var stored: [VariableDeclaration] { variables.filter { !$0.isStatic && !$0.isComputed } }
-
-    func inherits(_ name: String) -> Bool {
-        inherited.contains { if case .named(let names, _) = $0 { names.last == name } else { false } }
-    }
 }

@@ -3,12 +3,8 @@ import SwiftTokens
 
 /// The arguments of `@Attribute` and `@Relationship`.
 struct PropertyOptions {
-    private(set) var isUnique = false
-    private(set) var isExternal = false
-    private(set) var isEphemeral = false
-    private(set) var isPreserved = false
-    private(set) var isEncrypted = false
-    private(set) var isSpotlight = false
+    /// The options without arguments.
+    private(set) var flags: Set<String> = []
     /// The class or the name of the value transformer.
     private(set) var transformer: String?
     private(set) var originalName: String?
@@ -23,6 +19,9 @@ struct PropertyOptions {
     /// An argument that cannot be read, as a sentence; nil if all can.
     private(set) var problem: String?
 
+    private static let knownFlags: Set<String> = [
+        "unique", "externalStorage", "ephemeral", "preserveValueOnDeletion", "allowsCloudEncryption", "spotlight",
+    ]
     private static let rules: [String: DeleteRule] = [
         "cascade": .cascade, "nullify": .nullify, "deny": .deny, "noAction": .noAction,
     ]
@@ -59,18 +58,12 @@ struct PropertyOptions {
     private mutating func readOption(_ tokens: ArraySlice<SwiftToken>) {
         let head = tokens.prefix { !$0.isMark("(") }
         let name = head.words.last ?? tokens.text
-        switch name {
-        case "unique": isUnique = true
-        case "externalStorage": isExternal = true
-        case "ephemeral": isEphemeral = true
-        case "preserveValueOnDeletion": isPreserved = true
-        case "allowsCloudEncryption": isEncrypted = true
-        case "spotlight": isSpotlight = true
-        case "transformable":
-            guard let value = CallArgument.list(tokens.dropFirst(head.count).enclosed).first?.value else { return }
-            let words = value.words.filter { $0 != "self" }
-            transformer = value.first.flatMap(InitialValueReader.text) ?? words.joined(separator: ".")
-        default: unknown.append(name)
+        guard name == "transformable", let value = CallArgument.list(tokens.dropFirst(head.count).enclosed).first?.value
+        else {
+            if Self.knownFlags.contains(name) { flags.insert(name) } else { unknown.append(name) }
+            return
         }
+        let words = value.words.filter { $0 != "self" }
+        transformer = value.first?.literalText ?? words.joined(separator: ".")
     }
 }

@@ -44,7 +44,7 @@ struct AttributeReader {
         _ type: ResolvedType, _ path: String, depth: Int, isOptional: Bool
     ) throws(Refusal) -> Shape {
         switch type.unwrapped {
-        case .primitive(let type): return Shape(type)
+        case .primitive(let type, _): return Shape(type)
         case .array(let element): return try collection(of: element, "Array")
         case .set(let element):
             var shape = try collection(of: element, "Set")
@@ -70,29 +70,17 @@ struct AttributeReader {
 
     private func collection(of element: ResolvedType, _ name: String) throws(Refusal) -> Shape {
         switch element.unwrapped {
-        case .primitive(let type):
+        case .primitive(_, let type):
             let doubt = element.isOptional ? "no known store has an array of optional values" : nil
             var shape = Shape(.transformable, doubt: doubt)
             shape.attribute.valueTransformerName = "NSSecureUnarchiveFromData"
-            shape.attribute.valueClassName = "\(name)<\(swiftName(type))>"
+            shape.attribute.valueClassName = "\(name)<\(type)>"
             return shape
         case .structure, .enumeration, .color: return Shape(.binaryData)
         case .array, .set, .dictionary:
             return Shape(.binaryData, doubt: "no known store has a collection of collections")
         case .unknown(let reason): throw Refusal(reason: reason)
         case .model, .optional: throw Refusal(reason: "a collection of that form cannot be kept")
-        }
-    }
-
-    private func swiftName(_ type: AttributeType) -> String {
-        switch type {
-        case .boolean: "Bool"
-        case .integer16: "Int16"
-        case .integer32: "Int32"
-        case .integer64: "Int"
-        case .binaryData: "Data"
-        case .uri: "URL"
-        default: type.label
         }
     }
 
@@ -169,7 +157,7 @@ struct AttributeReader {
         if methods.contains("init from") || methods.contains("encode") {
             return [("the type \(scope.path) has coding of its own", true)]
         }
-        if let name = ["OptionSet", "RawRepresentable"].first(where: scope.conforms(to:)) {
+        if let name = ["OptionSet", "RawRepresentable"].first(where: { resolver.conforms(scope, to: $0) }) {
             return [("no known store has an attribute of the type \(scope.path), which is \(name)", true)]
         }
         guard let declaration = scope.declaration, declaration.kind == .struct,

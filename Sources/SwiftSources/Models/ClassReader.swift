@@ -10,10 +10,8 @@ struct ClassModel {
     var composites: [String: [AttributeDefinition]] = [:]
     var links: [Link] = []
     var doubts: [SourceDoubt] = []
-    /// The initial values that are expressions, by property.
     var expressions: [String: String] = [:]
 
-    /// A relationship to another class.
     struct Link {
         var definition: RelationshipDefinition
         let destination: TypeScope
@@ -22,6 +20,10 @@ struct ClassModel {
         /// The declared type and the annotation: what decides if SwiftData pairs it by itself.
         let form: String
         let place: SourcePlace
+    }
+
+    func key(_ link: Link) -> InversePairs.Key {
+        InversePairs.Key(entity: entity.name, property: link.definition.name)
     }
 }
 
@@ -71,6 +73,9 @@ struct ClassReader {
     }
 
     private mutating func readHead(_ declaration: TypeDeclaration) throws(MigrationError) {
+        guard declaration.isClosed else {
+            throw refusal("swift.member", "The brace that ends the class is missing", remedy: "Correct the source")
+        }
         guard !declaration.isGeneric else {
             throw refusal("swift.generic", "A generic class with @Model is not read", remedy: SourceRemedy.store)
         }
@@ -104,7 +109,7 @@ struct ClassReader {
             throw refusal("swift.annotation", problem, remedy: "Write it as a literal")
         }
         noteDoubts(options)
-        if options.isUnique { result.entity.uniquenessConstraints.append([name]) }
+        if options.flags.contains("unique") { result.entity.uniquenessConstraints.append([name]) }
         let type = resolver.resolve(syntax, in: scope, file: variable.place.file)
         switch type.unwrapped {
         case _ where options.transformer != nil: try addAttribute(name, type, syntax, options)
@@ -124,7 +129,9 @@ struct ClassReader {
         for attribute in variable.attributes where !Self.plainAttributes.contains(attribute.name) {
             doubt("the property wrapper or macro @\(attribute.name) may change how it is stored", isRefused: true)
         }
-        if options.isPreserved { doubt("no known store has an attribute with .preserveValueOnDeletion") }
+        if options.flags.contains("preserveValueOnDeletion") {
+            doubt("no known store has an attribute with .preserveValueOnDeletion")
+        }
         if options.hashModifier != nil { doubt("no known store has a property with a hash modifier") }
         if options.minimum != nil || options.maximum != nil { doubt("no known store has a relationship with counts") }
         for option in options.unknown { doubt("the option .\(option) is not known", isRefused: true) }
@@ -152,7 +159,9 @@ struct ClassReader {
     private mutating func addAttribute(
         _ name: String, _ type: ResolvedType, _ syntax: TypeSyntax, _ options: PropertyOptions
     ) throws(MigrationError) {
-        if !TypeResolver.isSeen(syntax) { doubt("no known store has an attribute of the type \(syntax.text)") }
+        if case .primitive(_, let type) = type.unwrapped, TypeResolver.unseen.contains(type) {
+            doubt("no known store has an attribute of the type \(type)")
+        }
         var shape = AttributeReader.Shape(.transformable)
         if let transformer = options.transformer {
             shape.attribute.valueTransformerName = transformer
@@ -168,11 +177,11 @@ struct ClassReader {
         var attribute = shape.attribute
         attribute.name = name
         attribute.isOptional = type.isOptional
-        attribute.isTransient = options.isEphemeral
-        attribute.allowsExternalBinaryDataStorage = options.isExternal
-        attribute.preservesValueInHistoryOnDeletion = options.isPreserved
-        attribute.allowsCloudEncryption = options.isEncrypted
-        attribute.isIndexedBySpotlight = options.isSpotlight
+        attribute.isTransient = options.flags.contains("ephemeral")
+        attribute.allowsExternalBinaryDataStorage = options.flags.contains("externalStorage")
+        attribute.preservesValueInHistoryOnDeletion = options.flags.contains("preserveValueOnDeletion")
+        attribute.allowsCloudEncryption = options.flags.contains("allowsCloudEncryption")
+        attribute.isIndexedBySpotlight = options.flags.contains("spotlight")
         attribute.renamingIdentifier = options.originalName
         attribute.versionHashModifier = options.hashModifier
         if attribute.type == .composite {

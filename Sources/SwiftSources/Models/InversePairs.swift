@@ -3,7 +3,6 @@
 /// `inverse:` on one side is enough. Where neither side of a possible pair has it, SwiftData pairs some and not others, and no
 /// source says which: such a pair stays open until a hash decides it.
 struct InversePairs {
-    /// A relationship of an entity.
     struct Key: Hashable, Comparable, CustomStringConvertible {
         let entity: String
         let property: String
@@ -27,11 +26,8 @@ struct InversePairs {
 
     init(_ classes: [ClassModel]) {
         var links: [Key: ClassModel.Link] = [:]
-        for model in classes {
-            for link in model.links {
-                links[Key(entity: model.entity.name, property: link.definition.name)] = link
-            }
-        }
+        for model in classes { for link in model.links { links[model.key(link)] = link } }
+        let keys = Dictionary(grouping: links.keys.sorted(), by: \.entity)
         for (key, link) in links.sorted(by: { $0.key < $1.key }) {
             guard let name = link.inverse else { continue }
             let other = Key(entity: link.definition.destinationEntityName, property: name)
@@ -43,10 +39,9 @@ struct InversePairs {
             if inverses[other] == nil { inverses[other] = key }
         }
         for (key, link) in links where inverses[key] == nil {
-            let candidates = links.filter { other, back in
-                other != key && inverses[other] == nil && other.entity == link.definition.destinationEntityName
-                    && back.definition.destinationEntityName == key.entity
-            }.keys.sorted()
+            let candidates = keys[link.definition.destinationEntityName, default: []].filter { other in
+                other != key && inverses[other] == nil && links[other]?.definition.destinationEntityName == key.entity
+            }
             if !candidates.isEmpty { open[key] = candidates }
         }
         for (key, candidates) in open {
@@ -78,7 +73,6 @@ struct InversePairs {
         }
     }
 
-    /// Decides open relationships.
     mutating func decide(_ reading: [(key: Key, inverse: Key?)]) {
         for (key, inverse) in reading {
             open[key] = nil
@@ -89,12 +83,5 @@ struct InversePairs {
             for other in open.keys { open[other]?.removeAll { $0 == inverse } }
         }
         open = open.filter { !$0.value.isEmpty }
-    }
-
-    /// The inverses with a reading of some open relationships.
-    func inverses(with reading: [(key: Key, inverse: Key?)]) -> [Key: Key] {
-        var all = inverses
-        for case (let key, let inverse?) in reading { (all[key], all[inverse]) = (inverse, key) }
-        return all
     }
 }

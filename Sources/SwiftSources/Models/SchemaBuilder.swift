@@ -55,11 +55,11 @@ struct SchemaBuilder {
             let wanted = known.compactMap { $0.hashes[entity] }
             guard !wanted.isEmpty, pairs.open.keys.contains(where: { $0.entity == entity }) else { continue }
             for reading in pairs.readings(of: entity) {
-                let model = try model(pairs.inverses(with: reading))
-                guard let hash = VersionHash.entityHashes(of: model)[entity]?.bytes, wanted.contains(hash) else {
-                    continue
-                }
-                pairs.decide(reading)
+                var decided = pairs
+                decided.decide(reading)
+                let hash = VersionHash.entityHashes(of: try model(decided.inverses))[entity]?.bytes
+                guard let hash, wanted.contains(hash) else { continue }
+                pairs = decided
                 break
             }
         }
@@ -109,8 +109,7 @@ struct SchemaBuilder {
     }
 
     private func place(of key: InversePairs.Key) -> SourcePlace? {
-        let links = classes.first { $0.entity.name == key.entity }?.links
-        return links?.first { $0.definition.name == key.property }?.place
+        classes.lazy.compactMap { model in model.links.first { model.key($0) == key }?.place }.first
     }
 
     private func checkPairs() throws(MigrationError) {
@@ -132,8 +131,8 @@ struct SchemaBuilder {
 
     /// Refuses what no known store shows, unless the entity's hash agrees.
     private func checkDoubts(_ standings: [String: EntityStanding]) throws(MigrationError) {
-        let doubts = classes.flatMap(\.doubts).filter { $0.isRefused && standings[$0.entity] == .unchecked }
-        guard let first = doubts.first else { return }
+        let doubts = classes.lazy.flatMap(\.doubts)
+        guard let first = doubts.first(where: { $0.isRefused && standings[$0.entity] == .unchecked }) else { return }
         throw first.place.refusal(
             "swift.unproven", first.reason + ", and no hash at hand agrees with what it would be",
             remedy: "Name a store of that version with --like, or in place of the sources", entity: first.entity,
@@ -147,8 +146,7 @@ struct SchemaBuilder {
             var entity = model.entity
             entity.relationships = model.links.map { link in
                 var relationship = link.definition
-                let key = InversePairs.Key(entity: entity.name, property: relationship.name)
-                relationship.inverseName = inverses[key]?.property
+                relationship.inverseName = inverses[model.key(link)]?.property
                 return relationship
             }
             let names = Self.add(model.composites, of: entity.name, to: &definition.composites)

@@ -57,7 +57,7 @@ struct ListReader {
     private func constant(
         _ name: String, of names: [String], in scope: TypeScope, file: String
     ) -> (TypeScope, VariableDeclaration)? {
-        let owner = names.isEmpty || names == ["Self"] ? scope : resolver.type(names, in: scope, file: file)
+        let owner = names.isEmpty ? scope : resolver.type(names, in: scope, file: file)
         if let owner, let found = owner.constant(name) { return (owner, found) }
         return names.isEmpty ? resolver.root.constant(name).map { (resolver.root, $0) } : nil
     }
@@ -68,6 +68,6 @@ struct ListReader {
     /// Returns the type that `A.self` names; nil for another expression.
     func type(_ tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String) -> TypeScope? {
         guard let names = tokens.names, names.last == "self" else { return nil }
-        return names == ["Self", "self"] ? scope : resolver.type(Array(names.dropLast()), in: scope, file: file)
+        return resolver.type(Array(names.dropLast()), in: scope, file: file)
     }
 }

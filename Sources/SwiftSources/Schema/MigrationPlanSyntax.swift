@@ -19,7 +19,6 @@ package struct SourceStage: Sendable {
 struct MigrationPlanSyntax {
     let name: String
     let place: SourcePlace
-    /// The types of the versions.
     private(set) var schemas: [TypeScope] = []
     private(set) var stages: [SourceStage] = []
     /// Entries that cannot be read.

@@ -19,7 +19,6 @@ struct InitialValueReader {
 
     let resolver: TypeResolver
 
-    /// Reads the value of an expression.
     func value(
         of tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String, depth: Int = 0
     ) -> InitialValue {
@@ -38,7 +37,7 @@ struct InitialValueReader {
         if isRaw { names.removeLast() }
         guard let name = names.popLast() else { return nil }
         let owner =
-            names.isEmpty ? resolver.root : names == ["Self"] ? scope : resolver.type(names, in: scope, file: file)
+            names.isEmpty ? resolver.root : resolver.type(names, in: scope, file: file)
         guard let owner else { return nil }
         if isRaw { return rawValue(of: name, of: owner) }
         guard let constant = owner.constant(name), constant.isLet else { return nil }
@@ -100,7 +99,7 @@ struct InitialValueReader {
         if tokens.count == 1 {
             if first.isWord("true") { return .boolean(true) }
             if first.isWord("false") { return .boolean(false) }
-            if first.kind == .string { return text(first).map { .string($0) } }
+            if first.kind == .string { return first.literalText.map { .string($0) } }
         }
         // `-1.5` is a sign, a number, a point and a number.
         let sign = first.isMark("-") ? "-" : ""
@@ -114,48 +113,6 @@ struct InitialValueReader {
         }
         guard digits.utf8.allSatisfy({ $0 < 0x3A || $0 | 0x20 == UInt8(ascii: "e") }) else { return nil }
         return Decimal(string: sign + digits).map { .decimal($0) }
-    }
-
-    /// Returns the text of a string literal; nil if it has interpolations.
-    static func text(_ token: SwiftToken) -> String? {
-        var body = Substring(token.text)
-        let hashes = body.prefix { $0 == "#" }
-        body = body.dropFirst(hashes.count).dropLast(hashes.count)
-        guard body.first == "\"", body.last == "\"", body.count > 1 else { return nil }
-        guard !body.hasPrefix("\"\"\"") else { return multiline(body, hashes) }
-        return unescaped(body.dropFirst().dropLast(), escape: "\\" + hashes)
-    }
-
-    private static func multiline(_ body: Substring, _ hashes: Substring) -> String? {
-        guard body.count > 6, body.hasSuffix("\"\"\"") else { return nil }
-        var lines = body.dropFirst(3).dropLast(3).split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count > 1, let indent = lines.popLast() else { return nil }
-        let texts = lines.dropFirst().map { $0.hasPrefix(indent) ? $0.dropFirst(indent.count) : $0 }
-        return unescaped(texts.joined(separator: "\n")[...], escape: "\\" + hashes)
-    }
-
-    private static func unescaped(_ text: Substring, escape: String) -> String? {
-        var rest = text
-        var result = ""
-        while let range = rest.firstRange(of: escape) {
-            result += rest[..<range.lowerBound]
-            rest = rest[range.upperBound...]
-            guard let next = rest.popFirst() else { return nil }
-            switch next {
-            case "n": result += "\n"
-            case "t": result += "\t"
-            case "r": result += "\r"
-            case "0": result += "\0"
-            case "\\", "\"", "'": result.append(next)
-            case "u":
-                let digits = rest.dropFirst().prefix { $0 != "}" }
-                guard let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code) else { return nil }
-                result.unicodeScalars.append(scalar)
-                rest = rest.dropFirst(digits.count + 2)
-            default: return nil
-            }
-        }
-        return result + rest
     }
 }
 

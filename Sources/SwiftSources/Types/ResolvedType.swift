@@ -3,9 +3,8 @@ import SwiftTokens
 
 /// A type after names were looked up.
 indirect enum ResolvedType {
-    /// A type of Swift or Foundation that is stored as one value.
-    case primitive(AttributeType)
-    /// A class with `@Model`.
+    /// A type of Swift or Foundation that is stored as one value, with its name.
+    case primitive(AttributeType, String)
     case model(TypeScope)
     case structure(TypeScope)
     case enumeration(TypeScope)
@@ -18,7 +17,6 @@ indirect enum ResolvedType {
     /// A type that the sources do not show, with the reason.
     case unknown(String)
 
-    /// The type without optionals around it.
     var unwrapped: ResolvedType { if case .optional(let inner) = self { inner.unwrapped } else { self } }
     var isOptional: Bool { if case .optional = self { true } else { false } }
 }
@@ -31,24 +29,15 @@ struct TypeResolver {
 
     let root: TypeScope
 
-    /// The types of Swift and Foundation, by name. The second value is false for a type that no known store has.
-    private static let primitives: [String: (type: AttributeType, isSeen: Bool)] = [
-        "Bool": (.boolean, true), "String": (.string, true), "Int": (.integer64, true), "Int64": (.integer64, true),
-        "UInt64": (.integer64, true), "Int32": (.integer32, true), "UInt32": (.integer32, true),
-        "Int16": (.integer16, true), "UInt16": (.integer16, true), "UInt8": (.integer16, true),
-        "Double": (.double, true), "TimeInterval": (.double, true), "Decimal": (.decimal, true),
-        "Float": (.float, false), "Date": (.date, true), "Data": (.binaryData, true), "UUID": (.uuid, true),
-        "URL": (.uri, false), "Int8": (.integer16, false), "UInt": (.integer64, false), "CGFloat": (.double, false),
+    private static let primitives: [String: AttributeType] = [
+        "Bool": .boolean, "String": .string, "Int": .integer64, "Int64": .integer64, "UInt64": .integer64,
+        "Int32": .integer32, "UInt32": .integer32, "Int16": .integer16, "UInt16": .integer16, "UInt8": .integer16,
+        "Double": .double, "TimeInterval": .double, "Decimal": .decimal, "Float": .float, "Date": .date,
+        "Data": .binaryData, "UUID": .uuid, "URL": .uri, "Int8": .integer16, "UInt": .integer64, "CGFloat": .double,
     ]
+    /// The types that no known store has, in a property of its own.
+    static let unseen: Set<String> = ["Float", "URL", "Int8", "UInt", "CGFloat"]
 
-    /// Tells whether a known store has the type, in a property of its own.
-    static func isSeen(_ type: TypeSyntax) -> Bool {
-        guard case .named(let names, _) = type.unwrapped, let name = names.last else { return true }
-        return primitives[name]?.isSeen ?? true
-    }
-
-    /// Resolves a type.
-    ///
     /// - Parameters:
     ///   - scope: the type in which it is written.
     ///   - file: the file in which it is written, which decides between two types of one name.
@@ -90,7 +79,9 @@ struct TypeResolver {
     private func system(_ names: [String], _ arguments: [TypeSyntax]) -> ResolvedType {
         let bare = names.count > 1 && Self.modules.contains(names[0]) ? Array(names.dropFirst()) : names
         if bare == ["Color", "Resolved"] { return .color }
-        if bare.count == 1, arguments.isEmpty, let known = Self.primitives[bare[0]] { return .primitive(known.type) }
+        if bare.count == 1, arguments.isEmpty, let known = Self.primitives[bare[0]] {
+            return .primitive(known, bare[0] == "TimeInterval" ? "Double" : bare[0])
+        }
         return .unknown("the type \(names.joined(separator: ".")) is not declared in the sources")
     }
 
@@ -103,6 +94,7 @@ struct TypeResolver {
     /// Looks up a name with its enclosing names, from a scope outward.
     private func lookUp(_ names: [String], in scope: TypeScope, file: String, depth: Int = 0) -> Meaning? {
         guard let first = names.first, depth < Self.greatestDepth else { return nil }
+        if first == "Self" { return follow(.types([scope]), names.dropFirst(), file, depth) }
         for around in sequence(first: scope, next: \.outer) {
             guard let found = member(first, of: [around], file) else { continue }
             return follow(found, names.dropFirst(), file, depth)
@@ -155,12 +147,29 @@ struct TypeResolver {
         }
     }
 
+    /// Tells whether a type conforms to a protocol of another module, or to a protocol of the sources that inherits from it.
+    func conforms(_ type: TypeScope, to name: String) -> Bool {
+        var pending = [type]
+        var seen: Set<ObjectIdentifier> = []
+        while let next = pending.popLast() {
+            guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
+            for part in next.parts {
+                for case .named(let names, _) in part.inherited {
+                    if names.last == name { return true }
+                    let found = types(names, in: next.outer ?? next, file: part.place.file)
+                    pending += found.filter { $0.declaration?.kind == .protocol }
+                }
+            }
+        }
+        return false
+    }
+
     /// Returns the raw type of an enumeration: the one among the types behind the colon that is no protocol; nil if there is
     /// none.
     func rawType(of scope: TypeScope) -> AttributeType? {
         for type in scope.declaration?.inherited ?? [] {
             let found = resolve(type, in: scope.outer ?? scope, file: scope.place.file)
-            if case .primitive(let raw) = found { return raw }
+            if case .primitive(let raw, _) = found { return raw }
         }
         return nil
     }

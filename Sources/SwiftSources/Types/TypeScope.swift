@@ -1,3 +1,5 @@
+import SwiftTokens
+
 /// A type of the sources, or the space outside of all types, with what can be named in it.
 final class TypeScope {
     let name: String
@@ -5,11 +7,10 @@ final class TypeScope {
     let declaration: TypeDeclaration?
     /// The scope around it, which the tree holds; nil for the outermost.
     private(set) weak var outer: TypeScope?
-    /// The extensions of the type.
     fileprivate(set) var extensions: [TypeDeclaration] = []
     /// The types in it, by name; several of one name if the sources are those of several targets.
     fileprivate(set) var types: [String: [TypeScope]] = [:]
-    fileprivate(set) var aliases: [String: [AliasDeclaration]] = [:]
+    fileprivate(set) var aliases: [String: [(name: String, target: TypeSyntax, file: String)]] = [:]
 
     fileprivate init(_ name: String, _ declaration: TypeDeclaration?, in outer: TypeScope?) {
         (self.name, self.declaration, self.outer) = (name, declaration, outer)
@@ -21,7 +22,6 @@ final class TypeScope {
         return "\(outer.path).\(name)"
     }
 
-    /// The place of the declaration.
     var place: SourcePlace { declaration?.place ?? SourcePlace(file: "", line: 0) }
 
     /// True for a class that SwiftData keeps.
@@ -38,8 +38,6 @@ final class TypeScope {
             part.variables.first { ($0.isStatic || self.outer == nil) && $0.name == name }
         }.first
     }
-
-    func conforms(to protocolName: String) -> Bool { parts.contains { $0.inherits(protocolName) } }
 
     /// All types in it, at any depth, by place.
     var allTypes: [TypeScope] {

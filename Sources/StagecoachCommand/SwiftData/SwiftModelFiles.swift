@@ -3,10 +3,7 @@ import Glibc
 import SwiftTokens
 
 /// The Swift sources that an argument names: files and folders, joined by commas.
-package struct SourceFiles: Sendable {
-    /// The paths of the files, by name.
-    package let paths: [String]
-
+enum SwiftModelFiles {
     /// The folders whose sources are not those of an app's model.
     private static let passedOver: Set<String> = ["build", "DerivedData", "Pods", "Carthage", "Tests", "node_modules"]
 
@@ -17,14 +14,14 @@ package struct SourceFiles: Sendable {
     ///
     /// - Returns: nil if a part of the argument is neither a Swift file nor a folder with one.
     /// - Throws: the errors of ``SourceFolder/files(in:endings:isPassedOver:)``.
-    package static func find(_ argument: String) throws(MigrationError) -> SourceFiles? {
+    static func find(_ argument: String) throws(MigrationError) -> [String]? {
         var paths: Set<String> = []
         for part in argument.split(separator: ",").map(String.init) {
             let found = try files(at: part)
             if found.isEmpty { return nil }
             paths.formUnion(found)
         }
-        return paths.isEmpty ? nil : SourceFiles(paths: paths.sorted())
+        return paths.isEmpty ? nil : paths.sorted()
     }
 
     private static func files(at path: String) throws(MigrationError) -> [String] {

@@ -1,0 +1,6 @@
+import SwiftData
+
+@Model final class Cut {
+    var name: String
+    var text: String { "{"
+}
