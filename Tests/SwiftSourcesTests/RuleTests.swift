@@ -1,0 +1,90 @@
+import ManagedModel
+import SwiftSources
+import Testing
+
+/// Rules that no known store proves, each with the doubt that names it, and the facts that go into the model all the same.
+@Suite("Rules of SwiftData's models")
+struct RuleTests {
+    private func version(_ members: String, _ more: String = "") throws -> SourceModelVersion {
+        let text = "import SwiftData\n\(more)\n@Model final class A {\n\(members)\n}"
+        let versions = try SwiftSourceModels([("Models.swift", text)], name: "Models").versions().versions
+        return try #require(versions.first)
+    }
+
+    private func attributes(_ members: String, _ more: String = "") throws -> [AttributeDefinition] {
+        try #require(try version(members, more).model.get().entity(named: "A")).definition.attributes
+    }
+
+    private static let doubts = [
+        ("var v: URL?", "no known store has an attribute of the type URL"),
+        ("var v: Link", "no known store has an attribute of the type URL"),
+        ("var v: Float = 1", "no known store has an attribute of the type Float"),
+        ("var v: Int8", "no known store has an attribute of the type Int8"),
+        ("var v: UInt", "no known store has an attribute of the type UInt"),
+        ("var v: CGFloat!", "no known store has an attribute of the type CGFloat"),
+        ("var v: Set<String>", "no known store has a Set"),
+        ("var v: [[Int]]", "no known store has a collection of collections"),
+        ("var v: [Int?]", "no known store has an array of optional values"),
+        ("let v: Int", "no known store has a stored let"),
+        ("var v: Int = 1 { willSet { use() } }", "no known store has a stored property with observers"),
+        (
+            "@Attribute(.preserveValueOnDeletion) var v: Int",
+            "no known store has an attribute with .preserveValueOnDeletion"
+        ),
+        ("@Attribute(hashModifier: \"2\") var v: Int", "no known store has a property with a hash modifier"),
+        ("@Relationship(hashModifier: \"2\") var v: B?", "no known store has a property with a hash modifier"),
+        ("@Relationship(minimumModelCount: 1) var v: [B]", "no known store has a relationship with counts"),
+        ("var v: Set<B>", "no known store has a relationship of the type Set"),
+        ("var v: Int\n#Index<A>(.rtree([\\.v]))", "an index of the kind .rtree([\\.v]) is left out"),
+        ("var v: Outer?", "no known store shows the columns of a structure in a structure"),
+        ("var v: Plain?", "no known store has an enumeration without raw values in a structure"),
+    ]
+
+    @Test("An open rule leaves the entity unchecked and is named", arguments: doubts)
+    func open(member: String, doubt: String) throws {
+        let more = """
+            typealias Link = URL
+            struct Inner: Codable { var a: Int }
+            struct Outer: Codable { var inner: Inner }
+            enum Kind: Codable { case a, b }
+            struct Plain: Codable { var kind: Kind }
+            @Model final class B { var b: Int }
+            """
+        let version = try version(member, more)
+        _ = try version.model.get()
+        #expect(version.unchecked.contains("A"))
+        #expect(version.doubts.map(\.reason) == [doubt])
+    }
+
+    @Test("Flags, counts and modifiers are in the model")
+    func facts() throws {
+        let found = try attributes(
+            """
+            @Attribute(.preserveValueOnDeletion, hashModifier: "x") var a, b: Int
+            var set: Set<UInt8>?
+            @Attribute(.transformable(by: Names.ColorTransformer.self)) var color: NSColor!
+            """)
+        #expect(found.map(\.name) == ["a", "b", "set", "color"])
+        #expect(found.prefix(2).allSatisfy { $0.preservesValueInHistoryOnDeletion && $0.versionHashModifier == "x" })
+        #expect(found[2].valueClassName == "Set<UInt8>" && found[2].isOptional)
+        #expect(found[3].valueTransformerName == "Names.ColorTransformer" && found[3].isOptional)
+        let version = try version(
+            "@Relationship(.unique, deleteRule: .deny, minimumModelCount: 1, maximumModelCount: 3) var v: [B]",
+            "@Model final class B { var b: Int }")
+        let entity = try #require(try version.model.get().entity(named: "A"))
+        let link = try #require(entity.relationship(named: "v")).definition
+        #expect(link.minimumCount == 1 && link.maximumCount == 3 && link.deleteRule == .deny && !link.isOptional)
+        #expect(entity.definition.uniquenessConstraints == [["v"]])
+    }
+
+    @Test("A list in Schema, or of a container, says which classes are meant")
+    func lists() throws {
+        for list in [
+            "Schema([A.self])", "ModelContainer(for: A.self, configurations: c)", "x.modelContainer(for: [A.self])",
+        ] {
+            let version = try version("var a: Int", "@Model class Other { var b: Int }\nfunc f() { let y = \(list) }")
+            // The largest list counts only if it has all classes of the others.
+            #expect(try version.model.get().entities.map(\.name) == ["A"])
+        }
+    }
+}
