@@ -99,6 +99,27 @@ struct EvidenceTests {
         }
     }
 
+    @Test("A class that inherits from another one is its subentity if the hash agrees, and is refused without it")
+    func inheritance() throws {
+        let text = "@Model class Animal { var name: String }\n@Model class Dog: Animal { var tricks: Int }"
+        #expect(code(try versions(text).versions.first) == "swift.unproven")
+        var (name, tricks) = (
+            AttributeDefinition(name: "name", type: .string), AttributeDefinition(name: "tricks", type: .integer64)
+        )
+        (name.isOptional, tricks.isOptional) = (false, false)
+        var (animal, dog) = (EntityDefinition(name: "Animal"), EntityDefinition(name: "Dog"))
+        (animal.attributes, dog.attributes, dog.superentityName) = ([name], [tricks], "Animal")
+        var definition = ModelDefinition()
+        definition.entities = [animal, dog]
+        let hashes = try ManagedObjectModel(definition).entityVersionHashesByName.mapValues(Array.init)
+        let known = KnownHashes(origin: "s", hashes: hashes)
+        let version = try #require(try versions(text, known: [known]).versions.first)
+        #expect(try version.model.get().entity(named: "Dog")?.definition.superentityName == "Animal")
+        #expect(version.unchecked.isEmpty)
+        let cycle = "@Model class A: B { var a: Int }\n@Model class B: A { var b: Int }"
+        #expect(code(try versions(cycle).versions.first) != nil)
+    }
+
     @Test("A rule that is open leaves the entity unchecked, and is named")
     func open() throws {
         let version = try #require(try versions("@Model final class A { var a: URL; let b: Float }").versions.first)

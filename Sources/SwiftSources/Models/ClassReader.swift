@@ -5,6 +5,8 @@ import SwiftTokens
 /// A class with `@Model` as an entity, before the inverses of its relationships are known.
 struct ClassModel {
     let scope: TypeScope
+    /// The class with `@Model` that it inherits from.
+    var parent: TypeScope?
     var entity: EntityDefinition
     /// The elements of each composite attribute, by the attribute's name; those of a structure in a structure by a dotted name.
     var composites: [String: [AttributeDefinition]] = [:]
@@ -85,10 +87,8 @@ struct ClassReader {
         for type in declaration.inherited {
             let found = resolver.resolve(type, in: scope.outer ?? scope, file: scope.place.file)
             guard case .model(let parent) = found else { continue }
-            throw refusal(
-                "swift.inheritance",
-                "The class inherits from \(parent.path), and how SwiftData keeps that is not known",
-                remedy: SourceRemedy.store)
+            (result.parent, result.entity.superentityName) = (parent, parent.name)
+            doubt("no known store shows how a class is kept that inherits from \(parent.path)", isRefused: true)
         }
     }
 

@@ -42,7 +42,7 @@ struct SchemaBuilder {
             reached[scope.name] = scope
             let model = try ClassReader.read(scope, resolver)
             classes.append(model)
-            queue += model.links.map(\.destination)
+            queue += model.links.map(\.destination) + (model.parent.map { [$0] } ?? [])
         }
         self.classes = classes
         pairs = InversePairs(classes)
