@@ -29,8 +29,8 @@ struct PropertyOptions {
     init(_ variable: VariableDeclaration) {
         for attribute in variable.attributes where ["Attribute", "Relationship"].contains(attribute.name) {
             for argument in attribute.arguments where !isRead(argument) {
-                problem =
-                    "The argument \(argument.label.map { "\($0): " } ?? "")\(argument.value.text) of @\(attribute.name) is not known"
+                let label = argument.label.map { "\($0): " } ?? ""
+                problem = "The argument \(label)\(argument.value.text) of @\(attribute.name) is not known"
             }
         }
     }
