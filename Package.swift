@@ -67,12 +67,17 @@ let package = Package(
                 "Diagnostics", "Rows", "Archives", "ManagedModel", "SpillStorage", "DatabasePages", "CSQLite",
             ],
             swiftSettings: strict),
+        // Stores of the types XML and binary: their readers and writers, and the way to an SQLite store and back.
+        .target(
+            name: "AtomicStores",
+            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "SpillStorage", "CoreDataStore"],
+            swiftSettings: strict),
         // The product: plan, create, relate, validate, save, publish.
         .target(
             name: "Stagecoach",
             dependencies: [
                 "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "CoreDataStore", "SpillStorage",
-                "DatabasePages", "CSQLite", "CCrashNote",
+                "AtomicStores", "DatabasePages", "CSQLite", "CCrashNote",
             ],
             swiftSettings: strict),
         // The command: arguments, wording, progress, exit codes.
@@ -80,6 +85,7 @@ let package = Package(
             name: "StagecoachCommand",
             dependencies: [
                 "Diagnostics", "Rows", "ManagedModel", "SwiftTokens", "SwiftSources", "Mapping", "CoreDataStore",
+                "AtomicStores",
                 "SpillStorage", "Stagecoach", "CLinux", "CCrashNote",
             ],
             resources: [
@@ -125,6 +131,13 @@ let package = Package(
             ],
             swiftSettings: unoptimised),
         .testTarget(
+            name: "AtomicStoresTests",
+            dependencies: [
+                "AtomicStores", "CoreDataStore", "SpillStorage", "ManagedModel", "Rows", "Archives", "Diagnostics",
+                "TestSupport",
+            ],
+            swiftSettings: unoptimised),
+        .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
@@ -167,8 +180,8 @@ let package = Package(
 
 // The fuzzers need libFuzzer: Tests/Fuzzing/run builds and runs them. Tests feed the same targets with a few inputs.
 let fuzzed: [Target.Dependency] = [
-    "Archives", "ManagedModel", "SwiftSources", "Mapping", "CoreDataStore", "DatabasePages", "SpillStorage",
-    "Stagecoach", "Rows", "Diagnostics", "CSQLite",
+    "Archives", "ManagedModel", "SwiftSources", "Mapping", "CoreDataStore", "AtomicStores", "DatabasePages",
+    "SpillStorage", "Stagecoach", "Rows", "Diagnostics", "CSQLite",
 ]
 package.targets.append(
     Context.environment["STAGECOACH_FUZZING"] != nil

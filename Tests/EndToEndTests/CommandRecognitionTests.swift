@@ -49,7 +49,7 @@ struct CommandRecognitionTests {
             """)
         for (file, words, remedy) in [
             ("ReadMe.txt", "it is a text", "main file"),
-            ("binary.store", "it is a binary store of Core Data", "have it written as an SQLite store"),
+            ("binary.store", "The binary store is damaged: it ends within its header", "Copy the store again"),
             ("store.xml", "it is an XML store of Core Data", "have it written as an SQLite store"),
         ] {
             let outcome = try CommandBinary.run(["inspect", file], in: inputs.folder.path)

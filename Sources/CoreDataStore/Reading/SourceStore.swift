@@ -51,6 +51,8 @@ package final class SourceStore {
 
     /// The path, with symbolic links resolved.
     package var path: String { file.path }
+    /// The private store that is read in the place of the one that was named; nil: that one is read itself.
+    private let standIn: StandInStore?
 
     func noteFallback(_ table: String, _ reason: String) {
         if pagesRefusal == nil, pageFallbacks[table] == nil { pageFallbacks[table] = reason }
@@ -69,10 +71,12 @@ package final class SourceStore {
         path: String, cacheBytes: Int = 256 << 10, valueLimit: Int = 64 << 20, temporaryDirectory: String? = nil
     ) throws(MigrationError) {
         let vfs = temporaryDirectory.map { SourceVFS(temporaryDirectory: $0) } ?? SourceVFS.standard
-        let (file, connection, fingerprint) = try SourceStore.snapshot(path: path, vfs: vfs, cacheBytes: cacheBytes)
+        standIn = StandInStore.of(path)
+        let (file, connection, fingerprint) = try SourceStore.snapshot(
+            path: standIn?.path ?? path, vfs: vfs, cacheBytes: cacheBytes)
         self.file = file
         self.connection = connection
-        self.fingerprint = fingerprint
+        self.fingerprint = standIn?.fingerprint ?? fingerprint
         self.valueLimit = max(1, valueLimit)
         pool = StatementPool(connection)
         do {
@@ -106,8 +110,11 @@ package final class SourceStore {
     ///
     /// - Throws: `store.moved` (75) if another process wrote since the store was opened, or replaced it.
     package func checkUnchanged() throws(MigrationError) {
+        let path = standIn?.original ?? path
         let now: StoreFingerprint
-        do { now = try StoreFingerprint.take(path: path) } catch {
+        do {
+            now = try standIn == nil ? StoreFingerprint.take(path: path) : StandInStore.fingerprint(of: path)
+        } catch {
             throw error.category == .io ? error : SourceStore.moved(path)
         }
         guard now == fingerprint else { throw SourceStore.moved(path) }
@@ -214,7 +221,7 @@ package final class SourceStore {
         throw moved(path)
     }
 
-    private static func moved(_ path: String) -> MigrationError {
+    static func moved(_ path: String) -> MigrationError {
         MigrationError(
             "store.moved", .temporary, "The source is being written",
             remedy: "Close the program that uses the store and run the command again", context: .init(path: path))

@@ -1,3 +1,4 @@
+import AtomicStores
 import Diagnostics
 import Foundation
 import ManagedModel
@@ -81,7 +82,7 @@ open class MigrationManager: NSObject {
         self.destinationModel = destinationModel
     }
 
-    /// The kind of a store. Only SQLite stores are migrated.
+    /// The type of a store.
     public typealias StoreType = PersistentStore.StoreType
 
     /// Migrates a store. If a store exists at the destination already, the objects are appended to it.
@@ -93,13 +94,13 @@ open class MigrationManager: NSObject {
     ///
     /// - Parameters:
     ///   - source: URL of the store; the store is not changed by a byte.
-    ///   - type: the source's type; only SQLite is supported.
+    ///   - type: the source's type: SQLite, XML or binary, as the file is.
     ///   - sourceOptions: Core Data's options of the source, which change nothing here.
     ///   - mapping: the mapping model; nil: inferred.
     ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
-    ///   - destinationType: the destination's type; only SQLite is supported.
+    ///   - destinationType: the destination's type. A store of type XML or binary is made anew, never appended to.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: `manager.storeType` (78) for any type but SQLite; ``MigrationError``; the error of a policy's
+    /// - Throws: `manager.storeType` (78) for stores in memory, and a type that is not that of the file; ``MigrationError``; the error of a policy's
     ///   method or of the cancellation, unchanged. ``failure`` says where it happened.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
@@ -115,17 +116,15 @@ open class MigrationManager: NSObject {
     /// Migrates a store, under the method's older name, with the store types as strings. The newer one calls it, so that an
     /// override sees both.
     ///
-    /// - Throws: `manager.storeType` (78) for any type but SQLite; the errors of
+    /// - Throws: the errors of
     ///   ``migrateStore(from:type:options:mapping:to:type:options:)``.
     open func migrateStore(
         from source: URL, sourceType: String, options sOptions: [AnyHashable: Any]? = nil,
         with mappings: MappingModel?, toDestinationURL destination: URL, destinationType: String,
         destinationOptions dOptions: [AnyHashable: Any]? = nil
     ) throws {
-        for type in [sourceType, destinationType] where type != NSSQLiteStoreType {
-            throw MigrationError(
-                "manager.storeType", .configuration, "Stores of type \(type) are not migrated, only SQLite stores")
-        }
+        let format = try AtomicSource.format(sourceType, of: source.path)
+        let destinationFormat = try AtomicSource.format(destinationType)
         let mapping =
             try mappings
             ?? MappingModel.inferred(from: sourceModel, to: destinationModel, unmappable: options.unmappable)
@@ -148,16 +147,41 @@ open class MigrationManager: NSObject {
         let mirror = currentMirror()
         mirror.follow(progressFollower)
         do {
-            report = try Migration(
-                from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
-                model: destinationModel, options: options, manager: self, progress: progress,
-                cancellation: cancellation, archive: memory.archive, mirror: mirror
-            ).run()
+            report = try rim(source.path, format, destination.path, destinationFormat) { place in
+                try Migration(
+                    from: source.path, model: sourceModel, mappings: [mapping], to: place,
+                    model: destinationModel, options: options, manager: self, progress: progress,
+                    cancellation: cancellation, archive: memory.archive, mirror: mirror
+                ).run()
+            }
         } catch let error as MigrationError {
             failure = error
             throw error.errorOfPolicy ?? error
         }
         try memory.endCall()
+    }
+
+    /// Runs work between a source and a destination of any type.
+    ///
+    /// - Parameter work: makes an SQLite store at the path that it gets.
+    private func rim(
+        _ source: String, _ format: StoreFormat, _ destination: String, _ destinationFormat: StoreFormat,
+        _ work: (String) throws -> MigrationReport
+    ) throws -> MigrationReport {
+        let cancellation = cancellation
+        func checkCancelled() throws { if let error = cancellation.error { throw error } }
+        return try AtomicSource.during(
+            source, folder: options.workDirectory, memoryLimit: options.memoryLimit, checkCancelled: checkCancelled,
+            chooseModel: { header throws(MigrationError) in
+                try AtomicSource.model(for: header, of: source, named: sourceModel, bundle: nil)
+            },
+            {
+                var report = try AtomicDestination.during(
+                    destination, format: destinationFormat, model: destinationModel, source: source,
+                    checkCancelled: checkCancelled, work)
+                report.destination = destination
+                return report
+            })
     }
 
     /// Forgets the associations of all calls, so that the manager can be used anew. Source and destination contexts are

@@ -23,6 +23,8 @@ extension CommandCatalog {
           The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred.
         --policies LIBRARY repeatable
           Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach.
+        --source-type CHOICE=sqlite|xml|binary
+          The type that SOURCE must have. Left out: what its first bytes say.
         --append
           Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it.
         --restart
@@ -99,6 +101,9 @@ extension CommandCatalog {
 
         # Ways of writing and reading rows, to compare them.
         & writing
+        % result
+        --destination-type CHOICE=sqlite|xml
+          The type of store to make: sqlite (the default), or xml, for models whose attributes are Integer, Boolean, Float, String, Date and Binary.
         % expert
         --writer CHOICE=pages|sqlite
           How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same.

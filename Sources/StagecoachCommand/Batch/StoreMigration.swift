@@ -54,21 +54,35 @@ struct StoreMigration {
     }
 
     private func migrate(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
+        try AtomicArgument.during(request, makes: true, cancellation: cancellation) { try migrateStore(reporter) }
+    }
+
+    private func migrateStore(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
         let inputs = try MigrationInputs(request)
         reporter.inputs = inputs
         try inputs.swiftModels?.checkWriting()
-        let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
+        try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination))
+        let report = try AtomicArgument.making(request, inputs, cancellation: cancellation) { destination in
+            try migrate(to: destination, inputs, reporter)
+        }
+        return (report, inputs)
+    }
+
+    private func migrate(
+        to destination: String, _ inputs: MigrationInputs, _ reporter: RunReporter
+    ) throws -> MigrationReport {
+        let migration = inputs.migration(to: destination, progress: reporter.counter, cancellation: cancellation)
         // Killed before its report is written, the store's migration is found done, and told by the next run.
         let traces = LastTraces()
         defer { traces.remove() }
         migration.traces = traces
-        try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination))
         if !wasBegun { try reporter.check() }
         var report = try migration.run()
         report.notes += inputs.notes
+        report.name(entry.destination)
         try reporter.write(
             MigrationResult(report: report, names: inputs.names), keepsExisting: traces.areOfEarlierRun)
-        return (report, inputs)
+        return report
     }
 }
 

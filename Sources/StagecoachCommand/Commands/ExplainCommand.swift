@@ -17,7 +17,9 @@ struct ExplainCommand {
     }
 
     /// Explains the object and prints the explanation, then refuses what a run would certainly refuse. Nothing is written.
-    func run() throws {
+    func run() throws { try AtomicArgument.during(request) { try explain() } }
+
+    private func explain() throws {
         let inputs = try MigrationInputs(request)
         let migration = inputs.migration()
         let plan = try plan(of: migration)

@@ -1,3 +1,4 @@
+import AtomicStores
 import Diagnostics
 import ManagedModel
 import Mapping
@@ -19,6 +20,10 @@ enum InspectCommand {
         }
         switch try kind(of: path) {
         case .store:
+            if let format = StoreFormat.of(path), format != .sqlite {
+                let description = try StoreDescription(path, format: format, bundle: arguments[option: "model"])
+                return try show(description) { InspectWording.text(description) }
+            }
             let description = try StoreDescription(
                 path: path, bundle: arguments[option: "model"], repairs: arguments.has("repair"))
             try show(description) { InspectWording.text(description) }
@@ -37,6 +42,14 @@ enum InspectCommand {
         case mapping
     }
 
+    /// Tells whether a file is an XML store, and not the mapping model that Xcode keeps in one.
+    private static func isXMLStore(_ path: String) -> Bool {
+        guard StoreFormat.of(path) == .xml, let header = try? AtomicStoreHeader.read(path, format: .xml) else {
+            return false
+        }
+        return !header.metadata.versionHashes.keys.contains { $0.uppercased().hasPrefix("XDDEV") }
+    }
+
     private static func kind(of path: String) throws(MigrationError) -> Kind {
         if try InputFile.isDatabase(path) { return .store }
         guard let beginning = try InputFile.beginning(of: path, count: 512) else {
@@ -46,6 +59,7 @@ enum InspectCommand {
             _ = try InputFile.read(path, what: "store, model or mapping model")
             return .store
         }
+        if isXMLStore(path) { return .store }
         if MappingFile.isMappingModel(name: path, beginning: beginning) { return .mapping }
         return ModelLocator.isModel(name: path) ? .model : .store
     }

@@ -24,7 +24,7 @@ struct MigrateCommand {
         let result: MigrationResult
         do {
             let (inputs, report) = try work.run(
-                counter: reporter.counter,
+                counter: reporter.counter, makes: true,
                 preparing: { inputs, migration in
                     reporter.inputs = inputs
                     migration.traces = traces
@@ -34,6 +34,7 @@ struct MigrateCommand {
                 { migration in try reporter.during { try migration.run() } })
             var noted = report
             noted.notes += inputs.notes
+            noted.name(work.request.destination)
             result = MigrationResult(report: noted, names: inputs.names)
             metrics.note(
                 .init(

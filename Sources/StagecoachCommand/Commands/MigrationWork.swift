@@ -38,11 +38,12 @@ struct MigrationWork {
     ///
     /// - Parameters:
     ///   - counter: counts the progress.
+    ///   - makes: true if the work makes the destination.
     ///   - prepare: may stop the work by throwing, after the inputs have been checked.
     ///   - outcome: the consequence of stopping the work by a signal, in words.
     ///   - work: the work, whose progress is shown.
     func run<Report>(
-        counter: ProgressCounter,
+        counter: ProgressCounter, makes: Bool = false,
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
         outcome: String = "no destination was made", _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
@@ -58,11 +59,20 @@ struct MigrationWork {
         return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {
                 // The wait for a source locked by another process starts here already.
-                let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
-                let migration = inputs.migration(progress: counter, cancellation: cancellation)
-                try prepare(inputs, migration)
-                do { return (inputs, try work(migration)) } catch let error as MigrationError {
-                    throw inputs.swiftModels?.explained(error) ?? error
+                try AtomicArgument.during(request, makes: makes, cancellation: cancellation) {
+                    let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
+                    func run(_ destination: String) throws -> Report {
+                        let migration = inputs.migration(
+                            to: destination, progress: counter, cancellation: cancellation)
+                        try prepare(inputs, migration)
+                        return try work(migration)
+                    }
+                    do {
+                        guard makes else { return (inputs, try run(request.destination)) }
+                        return (inputs, try AtomicArgument.making(request, inputs, cancellation: cancellation, run))
+                    } catch let error as MigrationError {
+                        throw inputs.swiftModels?.explained(error) ?? error
+                    }
                 }
             }
         }

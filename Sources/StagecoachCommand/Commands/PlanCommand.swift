@@ -20,7 +20,9 @@ struct PlanCommand {
     }
 
     /// Makes and prints the plan. Nothing is written to disk except the requested file.
-    func run() throws {
+    func run() throws { try AtomicArgument.during(request) { try plan() } }
+
+    private func plan() throws {
         let inputs = try MigrationInputs(request)
         let chain = try inputs.migration().plan()
         let plan = chain.runs[0].plan

@@ -23,6 +23,12 @@ struct ShowCommand {
     /// Prints objects as they are found. What is wrong with one of them is said in its place, and the others follow. Nothing is
     /// written.
     func run() throws {
+        try AtomicArgument.during(
+            store, model: arguments[option: "model"], memoryLimit: arguments.number("memory-limit")
+        ) { try show() }
+    }
+
+    private func show() throws {
         let found = try Self.model(of: store, named: arguments[option: "model"])
         let reader = try Self.naming("--model") { () throws(MigrationError) in
             try ObjectReader(

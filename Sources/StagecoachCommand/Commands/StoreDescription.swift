@@ -9,8 +9,8 @@ struct StoreDescription: Encodable {
     /// An entity of the store.
     struct Entity: Encodable {
         let name: String
-        /// Its Z_ENT in the file.
-        let number: Int
+        /// Its Z_ENT in the file; nil in a store without such numbers.
+        let number: Int?
         let parent: String?
         /// The number of objects without those of subentities; nil if the entity's table is unknown.
         var objects: Int?
@@ -34,6 +34,8 @@ struct StoreDescription: Encodable {
     }
 
     let kind = "store"
+    /// The type of the store, in Core Data's words.
+    var type = "SQLite"
     let path: String
     let uuid: String
     let frameworkVersion: Int?
@@ -41,11 +43,12 @@ struct StoreDescription: Encodable {
     let versionChecksum: String?
     let hasCachedModel: Bool
     /// The configurations of the model that the store may have been made for; empty if it has all entities.
-    private(set) var configurations: [String] = []
+    var configurations: [String] = []
     /// The versions of a bundle that wrote the store; nil if no bundle was named.
-    private(set) var version: Version?
-    let journalMode: String
-    let pageSize: Int
+    var version: Version?
+    /// The journal mode and the size of a page; nil in a store that is no database.
+    let journalMode: String?
+    let pageSize: Int?
     let fileBytes: Int
     /// The size of the -wal; nil if there is none.
     let walBytes: Int?
@@ -53,7 +56,7 @@ struct StoreDescription: Encodable {
     let features: [String]
     /// The parts that the store lacks compared with the model in its metadata and cached model, a sentence each.
     private(set) var damages: [String] = []
-    private(set) var entities: [Entity]
+    var entities: [Entity]
 
     /// Reads a store's facts and counts its objects.
     ///
@@ -132,7 +135,7 @@ struct StoreDescription: Encodable {
                 objects[layout.fileNumber(ofEntity: entity)] = Int(counts.byEntity[entity] ?? 0)
             }
         }
-        for index in entities.indices { entities[index].objects = objects[entities[index].number] }
+        for index in entities.indices { entities[index].objects = entities[index].number.flatMap { objects[$0] } }
         return true
     }
 
@@ -150,12 +153,12 @@ struct StoreDescription: Encodable {
             }
             return number
         }
-        for (number, members) in Dictionary(grouping: entities.indices, by: { root(of: entities[$0].number) }) {
+        for (number, members) in Dictionary(grouping: entities.indices, by: { root(of: entities[$0].number ?? 0) }) {
             guard let row = keys.first(where: { $0.number == number }) else { continue }
             let table = "Z" + row.name.uppercased()
             guard tables.contains(table) else { continue }
             // One scan without a sort, for any number of rows.
-            let sums = members.map { "sum(Z_ENT = \(entities[$0].number))" }
+            let sums = members.map { "sum(Z_ENT = \(entities[$0].number ?? 0))" }
             for first in stride(from: 0, to: sums.count, by: 500) {
                 let part = first..<min(first + 500, sums.count)
                 let statement = try connection.prepare(

@@ -22,10 +22,15 @@ struct VerifyCommand {
         let (inputs, report) = try work.run(
             counter: counter, preparing: { _, _ in }, outcome: "not all was compared",
             { migration in
-                let verification = StoreVerification(migration)
-                if let limit { verification.limit = limit }
-                verification.runsPolicies = runsPolicies
-                return try verification.run()
+                let request = work.request
+                return try AtomicArgument.during(
+                    request.destination, model: request.to, memoryLimit: request.options.memoryLimit
+                ) {
+                    let verification = StoreVerification(migration)
+                    if let limit { verification.limit = limit }
+                    verification.runsPolicies = runsPolicies
+                    return try verification.run()
+                }
             })
         var noted = report
         noted.notes += inputs.notes

@@ -1,3 +1,4 @@
+import CoreDataStore
 import Diagnostics
 import Foundation
 import ManagedModel
@@ -73,13 +74,18 @@ struct MigrationInputs {
     }
 
     /// Returns the migration, ready to plan or run.
-    func migration(progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()) -> ChainedMigration {
+    ///
+    /// - Parameter destination: the path of the SQLite store to make; nil: the destination itself.
+    func migration(
+        to destination: String? = nil, progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) -> ChainedMigration {
         var options = request.options
         options.plan = plan
         options.policyCode = policyCode
         options.sourceIsKnownByTables = evidence == .schema
         let migration = ChainedMigration(
-            from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
+            from: request.source, steps: route.steps, to: destination ?? request.destination, options: options,
+            progress: progress,
             cancellation: cancellation)
         migration.savedPlan = chainPlan
         if route.steps.count == 1, route.steps[0].files.isEmpty {
@@ -100,7 +106,7 @@ struct MigrationInputs {
 
     /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
-        var notes = route.leftOut.map(\.sentence)
+        var notes = (StandInStore.of(request.source)?.notes ?? []) + route.leftOut.map(\.sentence)
         if let swiftModels {
             notes += swiftModels.notes(route.steps, model: sourceModel.model)
             notes += [swiftModels.note(onIdentifiers: identifiers)].compactMap { $0 }

@@ -1,3 +1,4 @@
+import AtomicStores
 import Foundation
 import Mapping
 import Stagecoach
@@ -30,6 +31,10 @@ struct MigrationRequest {
     var options: MigrationOptions
     /// The file of a saved plan to run; nil for none.
     let plan: String?
+    /// The type that the source must have; nil for any.
+    let sourceType: StoreFormat?
+    /// The type of store to make.
+    let destinationType: StoreFormat
 
     /// Reads the request and compares its paths. No file is opened.
     ///
@@ -60,6 +65,8 @@ struct MigrationRequest {
         changes = try Self.changes(arguments)
         via = arguments.all("via")
         like = arguments.all("like")
+        sourceType = arguments[option: "source-type"].flatMap(StoreFormat.init(argument:))
+        destinationType = arguments[option: "destination-type"].flatMap(StoreFormat.init(argument:)) ?? .sqlite
         unchecked = arguments.choice("unchecked") ?? .refuse
         unmappedStages = arguments.choice("unmapped-stages") ?? .refuse
         (self.reports, self.metrics) = (reports, metrics)
@@ -110,6 +117,9 @@ struct MigrationRequest {
         options.profiles = arguments.has("profile")
         self.options = options
         if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }
+        if options.appendsToExisting, destinationType != .sqlite {
+            throw .contradiction("--append", "--destination-type")
+        }
         try refuseSamePaths()
     }
 

@@ -27,7 +27,10 @@ enum ModelArgument {
     /// Reads the model of an argument: a model on disk, or the cached model of a store.
     static func load(_ argument: String) throws(MigrationError) -> NamedModel {
         guard try InputFile.isDatabase(argument) else {
-            if !ModelLocator.isModel(name: argument) { try SwiftModelArgument.admit(argument) }
+            if !ModelLocator.isModel(name: argument) {
+                try AtomicArgument.refuseAsModel(argument)
+                try SwiftModelArgument.admit(argument)
+            }
             let loaded = try ModelLocator.load(argument)
             return NamedModel(
                 model: loaded.model, name: loaded.versionName ?? label(loaded.model.definition.versionIdentifiers),

@@ -9,13 +9,16 @@ enum InspectWording {
             "model version": identifiers.isEmpty ? "unnamed" : identifiers, "version checksum": store.versionChecksum,
             "written by": store.version.map(words), "configuration": store.configurations.joined(separator: " or "),
             "cached model": store.hasCachedModel ? "yes" : "no",
-            "file": "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes",
-            "journal mode": store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
+            "file": Figures.size(store.fileBytes)
+                + (store.pageSize.map { ", pages of \(Figures.count($0)) bytes" } ?? ", a store of type \(store.type)"),
+            "journal mode": store.journalMode.map { mode in
+                mode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? "")
+            },
             "application's keys": store.applicationKeys.joined(separator: ", "),
         ])
         var lines = ["Store \(store.path)"] + facts.lines()
         let rows = store.entities.map {
-            [$0.name, "\($0.number)", $0.parent ?? ""]
+            [$0.name, $0.number.map { "\($0)" } ?? "", $0.parent ?? ""]
                 + [$0.objects.map(Figures.count) ?? "?", $0.maximumKey.map(Figures.count) ?? ""]
         }
         lines += ([["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows).lines(right: [1, 3, 4]).titled("Entities")

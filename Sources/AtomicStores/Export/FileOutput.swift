@@ -1,0 +1,64 @@
+import Diagnostics
+import Glibc
+
+/// A new file that is written from its beginning to its end.
+///
+/// Memory: a buffer of 256 KiB.
+final class FileOutput {
+    private static let capacity = 256 << 10
+
+    private let path: String
+    private let descriptor: Int32
+    @exclusivity(unchecked) private var buffer: [UInt8] = []
+    /// The number of bytes written.
+    @exclusivity(unchecked) private(set) var count = 0
+
+    /// Makes the file. Throws `destination.permission` (77), `destination.io` (74).
+    init(creating path: String, permissions: FilePermissions) throws(MigrationError) {
+        self.path = path
+        descriptor = SystemCall.uninterrupted {
+            open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions.file)
+        }
+        guard descriptor >= 0 else {
+            throw .writing("Making the file", path: path, otherwise: "destination.io", number: errno)
+        }
+        buffer.reserveCapacity(Self.capacity)
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ text: String) throws(MigrationError) {
+        buffer.append(contentsOf: text.utf8)
+        if buffer.count >= Self.capacity { try flush() }
+    }
+
+    func write(_ bytes: [UInt8]) throws(MigrationError) {
+        buffer += bytes
+        if buffer.count >= Self.capacity { try flush() }
+    }
+
+    private func flush() throws(MigrationError) {
+        var done = 0
+        while done < buffer.count {
+            let written = buffer.withUnsafeBytes { bytes in
+                SystemCall.uninterrupted {
+                    Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                }
+            }
+            guard written > 0 else {
+                throw .writing("Writing the file", path: path, otherwise: "destination.io", number: errno)
+            }
+            done += written
+        }
+        count += buffer.count
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes what is left and syncs the file.
+    func finish() throws(MigrationError) {
+        try flush()
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 else {
+            throw .writing("Syncing the file", path: path, otherwise: "destination.sync", number: errno)
+        }
+    }
+}
