@@ -133,8 +133,6 @@ struct CommandHelpTests {
                                             times. Needs stagecoach-policies beside stagecoach.
                       --append              Add to the existing store at DESTINATION, of the
                                             version given with --to. If there is none, make it.
-                      --restart             Begin anew if a run to DESTINATION was interrupted,
-                                            instead of resuming it.
                       --dry-run             Do everything but publish the destination.
 
                 The result:
@@ -180,6 +178,10 @@ struct CommandHelpTests {
                       --unchecked CHOICE    Entities derived from Swift sources that neither
                                             SOURCE nor --like confirms: refuse (the default: no
                                             store of them is written) or allow.
+                      --destination-type CHOICE
+                                            The type of store to make: sqlite (the default), or
+                                            xml, for models whose attributes are Integer,
+                                            Boolean, Float, String, Date and Binary.
 
                 Memory and disk:
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
@@ -239,6 +241,8 @@ struct CommandHelpTests {
                                             json (an object a line on standard error), or none.
                       --progress-file FILE  With --progress json: add the lines to this file,
                                             which may be a pipe, instead of standard error.
+                      --restart             Begin anew if a run to DESTINATION was interrupted,
+                                            instead of resuming it.
                       --profile             Print on standard error, and in the report, what
                                             each stage and entity mapping took: seconds and
                                             bytes.
@@ -272,6 +276,8 @@ struct CommandHelpTests {
                                             them, and Core Data takes it for one of another
                                             version).
                       --check full          Run SQLite's integrity check before publishing.
+                      --source-type CHOICE  The type that SOURCE must have. Left out: what its
+                                            first bytes say.
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.
@@ -315,17 +321,17 @@ struct CommandHelpTests {
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm
                       --policies LIBRARY    Shared library with migration policies
                       --append              Add to the existing store at DESTINATION
-                      --restart             Begin anew if a run to DESTINATION was interrupted
                       --dry-run             Do everything but publish the destination
                 The result:         --set, --keys, --unmappable, --id-map, --external-threshold,
-                                    --history, --cloudkit, --new-uuid, --like, --unchecked
+                                    --history, --cloudkit, --new-uuid, --like, --unchecked,
+                                    --destination-type
                 Memory and disk:    --memory-limit, --batch-size, --work-dir, --passes
                 Rejects, losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
                                     --allow-loss, --strict-validation, --repair
-                Reports, progress:  --report, --metrics, --progress, --progress-file, --profile,
-                                    --json
+                Reports, progress:  --report, --metrics, --progress, --progress-file, --restart,
+                                    --profile, --json
                 For experts:        --via, --unmapped-stages, --plan, --transformable-bytes,
-                                    --unknown-hashes, --check, --writer, --reader
+                                    --unknown-hashes, --check, --source-type, --writer, --reader
 
                 Example:
                   stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld

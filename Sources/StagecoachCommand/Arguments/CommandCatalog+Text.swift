@@ -23,12 +23,8 @@ extension CommandCatalog {
           The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred.
         --policies LIBRARY repeatable
           Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach.
-        --source-type CHOICE=sqlite|xml|binary
-          The type that SOURCE must have. Left out: what its first bytes say.
         --append
           Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it.
-        --restart
-          Begin anew if a run to DESTINATION was interrupted, instead of resuming it.
         --dry-run
           Do everything but publish the destination.
         % result
@@ -85,6 +81,8 @@ extension CommandCatalog {
           auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a dumb terminal), lines (a line every ten seconds), json (an object a line on standard error), or none.
         --progress-file FILE
           With --progress json: add the lines to this file, which may be a pipe, instead of standard error.
+        --restart
+          Begin anew if a run to DESTINATION was interrupted, instead of resuming it.
         % expert
         --via VERSION repeatable
           Go through this version of the --to bundle, or this MODEL. Given several times: in this order, and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps.
@@ -98,8 +96,10 @@ extension CommandCatalog {
           Version hashes that only Core Data can compute, of entities with attributes derived in an unknown form or with composites in composites: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version).
         --check full=full
           Run SQLite's integrity check before publishing.
+        --source-type CHOICE=sqlite|xml|binary
+          The type that SOURCE must have. Left out: what its first bytes say.
 
-        # Ways of writing and reading rows, to compare them.
+        # The type of store to make, and ways of writing and reading rows, to compare them.
         & writing
         % result
         --destination-type CHOICE=sqlite|xml
