@@ -7,14 +7,6 @@ import ManagedModel
 /// The number of an object is its key, where no two objects have the same; otherwise the keys of each table follow those of
 /// the table before. Memory: a page cache and a row of each table.
 final class ExportedStore {
-    /// An attribute with its place in the rows of its table.
-    struct Attribute {
-        let name: String
-        let type: AttributeType
-        let column: Int32
-        let isMarked: Bool
-    }
-
     /// A relationship and the way to its objects.
     struct Relationship {
         let relationship: RelationshipDescription
@@ -30,7 +22,7 @@ final class ExportedStore {
     struct Entity {
         let name: String
         /// Own ones before inherited ones, by name from last to first.
-        let attributes: [Attribute]
+        let attributes: [AtomicModel.Attribute]
         /// To-one before to-many, inherited ones first, by name.
         let relationships: [Relationship]
         let entity: EntityDescription
@@ -39,10 +31,12 @@ final class ExportedStore {
     let store: SourceStore
     let layout: StoreLayout
     private(set) var entities: [Entity] = []
-    /// What is added to a key of each table.
+    /// The number that is added to a key of each table.
     private var offsets: [Int64]
     private var rows: [Statement?] = []
 
+    /// - Throws: `store.objectID` (65) if a key, or what is added to it, gives a number that no object can have in a store of type
+    ///   XML or binary; the errors of reading the store.
     init(path: String, model: ManagedObjectModel) throws(MigrationError) {
         store = try SourceStore(path: path, cacheBytes: 2 << 20, valueLimit: 1 << 28, temporaryDirectory: nil)
         layout = try store.layout(for: model, damage: .refuse)
@@ -51,7 +45,9 @@ final class ExportedStore {
             var next: Int64 = 0
             for table in layout.tables.indices {
                 offsets[table] = next
-                next += max(0, try store.greatestKey(table: table, in: layout) ?? 0)
+                let greatest = try store.greatestKey(table: table, in: layout) ?? 0
+                guard greatest <= ObjectIntake.greatestID - next else { throw impossibleNumber(greatest, table) }
+                next += max(0, greatest)
             }
         }
         entities = try model.entities.map { entity throws(MigrationError) in try describe(entity) }
@@ -64,8 +60,15 @@ final class ExportedStore {
         try store.close()
     }
 
-    /// The number of an object in the whole store.
-    func id(_ key: Int64, table: Int) -> Int64 { key + offsets[table] }
+    /// The number of an object in the whole store. Keys of rows give one that fits; a reference to no row may give any.
+    func id(_ key: Int64, table: Int) -> Int64 { key &+ offsets[table] }
+
+    private func impossibleNumber(_ key: Int64, _ table: Int) -> MigrationError {
+        MigrationError(
+            "store.objectID", .data,
+            "The key \(key) in \(layout.tables[table].name) gives a number that no object can have in a store of another type",
+            remedy: "Run the migration with --keys sequential, which numbers the objects from 1")
+    }
 
     /// Calls a body for each object, by number.
     ///
@@ -115,8 +118,9 @@ final class ExportedStore {
         var last: Int64?
         var isTwice = false
         do {
-            try merge(keys) { _, key, _ in
-                if key == last || key <= 0 { isTwice = true }
+            try merge(keys) { table, key, _ in
+                guard key > 0, key <= ObjectIntake.greatestID else { throw impossibleNumber(key, table) }
+                if key == last { isTwice = true }
                 last = key
                 if isTwice { throw Stop() }
             }
@@ -136,13 +140,13 @@ final class ExportedStore {
             chain.append(one)
             next = one.superentity
         }
-        var attributes: [Attribute] = []
+        var attributes: [AtomicModel.Attribute] = []
         for one in chain {
             for attribute in one.ownAttributes.filter(\.isStored).sorted(by: { $0.name > $1.name }) {
                 guard let column = schema.column(of: attribute) else { continue }
                 attributes.append(
-                    Attribute(
-                        name: attribute.name, type: attribute.attributeType, column: Int32(column + 1),
+                    AtomicModel.Attribute(
+                        name: attribute.name, type: attribute.attributeType, column: column,
                         isMarked: attribute.definition.allowsExternalBinaryDataStorage))
             }
         }
@@ -204,4 +208,9 @@ final class ExportedStore {
         defer { members.reset() }
         while try store.stepping(members) { try body(id(members.integer(0), table: relationship.table)) }
     }
+}
+
+extension AtomicModel.Attribute {
+    /// The place in a statement that gives the key before the columns of the table.
+    var place: Int32 { Int32(column + 1) }
 }

@@ -17,7 +17,7 @@ struct XMLExport {
             count += 1
             if count % 1000 == 0 { try checkCancelled() }
             try writer.beginObject(type: entity.name.uppercased(), id: id)
-            for attribute in entity.attributes where !row.isNull(attribute.column) {
+            for attribute in entity.attributes where !row.isNull(attribute.place) {
                 guard let word = XMLValue.word(of: attribute.type) else {
                     throw AtomicStoreError.unprovenType(
                         attribute.name, attribute.type.label, entity.name, .xml)
@@ -45,18 +45,18 @@ struct XMLExport {
 extension XMLValue {
     /// Appends the text of a value that is not NULL, with its escapes.
     static func append(
-        _ row: Statement, _ attribute: ExportedStore.Attribute, to text: inout [UInt8]
+        _ row: Statement, _ attribute: AtomicModel.Attribute, to text: inout [UInt8]
     ) throws(MigrationError) {
         switch attribute.type {
-        case .date: text += Array(String(format: "%.20f", row.double(attribute.column)).utf8)
-        case .float: text += Array(plain(row.double(attribute.column)).utf8)
+        case .date: text += Array(String(format: "%.20f", row.double(attribute.place)).utf8)
+        case .float: text += Array(plain(row.double(attribute.place)).utf8)
         case .string:
-            if let value = row.text(attribute.column) {
+            if let value = row.text(attribute.place) {
                 Array(value.utf8).withUnsafeBytes { XMLEscapes.append($0, to: &text) }
             }
         case .binaryData:
             text += Array(lines(try ExportedValue.bytes(row, attribute)).utf8)
-        default: text += Array("\(row.integer(attribute.column))".utf8)
+        default: text += Array("\(row.integer(attribute.place))".utf8)
         }
     }
 
@@ -78,9 +78,9 @@ extension XMLValue {
 enum ExportedValue {
     /// The bytes of a binary value, without the marker of external storage.
     static func bytes(
-        _ row: Statement, _ attribute: ExportedStore.Attribute
+        _ row: Statement, _ attribute: AtomicModel.Attribute
     ) throws(MigrationError) -> [UInt8] {
-        let bytes = row.blob(attribute.column) ?? []
+        let bytes = row.blob(attribute.place) ?? []
         guard attribute.isMarked else { return bytes }
         guard bytes.first == RowEntry.inlineMarker else {
             throw MigrationError(

@@ -7,7 +7,6 @@ final class XMLObjectIntake: XMLObjectHandler {
     private let intake: ObjectIntake
     private let model: AtomicModel
     private var entity: AtomicModel.Entity { intake.current }
-    private var blob: [UInt8] = []
     /// A sentence for each attribute whose type's word in the file is not that of the model.
     private(set) var notes: [String] = []
     private var noted: Set<String> = []
@@ -42,8 +41,9 @@ final class XMLObjectIntake: XMLObjectHandler {
         switch attribute.type {
         case .string: isRead = try set(attribute, .text(text), isValid: XMLValue.isUTF8(text))
         case .binaryData:
-            isRead = XMLValue.decodeBase64(text, into: &blob)
-            if isRead {
+            let blob = XMLValue.decodeBase64(text)
+            isRead = blob != nil
+            if let blob {
                 let result = blob.withUnsafeBytes { bytes in
                     Result { () throws(MigrationError) in try intake.set(attribute, .blob(bytes)) }
                 }

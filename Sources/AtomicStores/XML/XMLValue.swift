@@ -55,44 +55,8 @@ enum XMLValue {
         text.allSatisfy { $0 < 0x80 } || String(validating: text, as: UTF8.self) != nil
     }
 
-    /// Decodes base64 in lines. Returns false if it is none.
-    static func decodeBase64(_ text: UnsafeRawBufferPointer, into bytes: inout [UInt8]) -> Bool {
-        bytes.removeAll(keepingCapacity: bytes.capacity < 1 << 20)
-        var (bits, count, padding): (UInt32, Int, Int) = (0, 0, 0)
-        for character in text where character > 0x20 {
-            if character == UInt8(ascii: "=") {
-                padding += 1
-                continue
-            }
-            guard padding == 0, let value = digit(character) else { return false }
-            bits = bits << 6 | UInt32(value)
-            count += 1
-            if count == 4 {
-                bytes.append(UInt8(truncatingIfNeeded: bits >> 16))
-                bytes.append(UInt8(truncatingIfNeeded: bits >> 8))
-                bytes.append(UInt8(truncatingIfNeeded: bits))
-                (bits, count) = (0, 0)
-            }
-        }
-        switch (count, padding) {
-        case (0, 0): break
-        case (2, 2): bytes.append(UInt8(truncatingIfNeeded: bits >> 4))
-        case (3, 1):
-            bytes.append(UInt8(truncatingIfNeeded: bits >> 10))
-            bytes.append(UInt8(truncatingIfNeeded: bits >> 2))
-        default: return false
-        }
-        return true
-    }
-
-    private static func digit(_ character: UInt8) -> UInt8? {
-        switch character {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
-        default: nil
-        }
+    /// Decodes base64 in lines; nil if it is none.
+    static func decodeBase64(_ text: UnsafeRawBufferPointer) -> Data? {
+        Data(base64Encoded: Data(text.lazy.filter { $0 > 0x20 }))
     }
 }

@@ -38,7 +38,7 @@ struct RejectFixpoint {
         }
     }
 
-    /// What is found after a load.
+    /// The result of a computation after a load.
     struct Outcome {
         /// The last round whose objects the next load leaves out.
         let base: Int

@@ -22,7 +22,7 @@ struct AttributeReader {
         var attribute: AttributeDefinition
         /// The elements of composites, by dotted name.
         var composites: [String: [AttributeDefinition]] = [:]
-        /// What no known store shows.
+        /// Sentences about parts that no known store shows.
         var doubts: [(text: String, isRefused: Bool)] = []
         var size = 1
 
