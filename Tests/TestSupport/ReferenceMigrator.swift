@@ -21,6 +21,8 @@ package final class ReferenceMigrator {
     /// True if invalid objects are left out.
     let rejectsInvalid: Bool
     let takenRoots: Set<String>
+    /// False if later mapping models read the same source objects.
+    private let ownsSource: Bool
     /// Attributes of objects whose value could not be computed.
     var valueErrors: [ObjectIdentifier: String] = [:]
     private let policyFactories: [String: () -> any ReferencePolicy]
@@ -59,6 +61,7 @@ package final class ReferenceMigrator {
     var laterActions: [ReferenceAction]?
 
     /// - Parameters:
+    ///   - sourceObjects: the source's objects as the policies of previous mapping models left them; nil: as they are stored.
     ///   - destination: an existing store to append to; nil makes a fresh one.
     ///   - earlier: what previous mapping models associated; their objects are in the destination.
     ///   - earlierNames: all entity mappings of those models, in order.
@@ -66,7 +69,8 @@ package final class ReferenceMigrator {
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
-        source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
+        source: ReferenceStore, sourceObjects: [[ReferenceObject]]? = nil, destinationModel: ManagedObjectModel,
+        mappingModel: MappingModel,
         keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
         earlierNames: [String] = [], takenRoots: Set<String> = [], rejectsInvalid: Bool = false,
         policies: [String: () -> any ReferencePolicy] = [:],
@@ -81,7 +85,8 @@ package final class ReferenceMigrator {
         self.destination = destination ?? ReferenceStore(model: destinationModel)
         policyFactories = policies
         self.filters = filters
-        sourceObjects = source.objects()
+        self.sourceObjects = sourceObjects ?? source.objects()
+        ownsSource = sourceObjects == nil
         existing = self.destination.objects().flatMap { $0 }
         objects = existing
         for object in existing {
@@ -101,7 +106,7 @@ package final class ReferenceMigrator {
     private func associate(_ earlier: [ReferenceAssociation], names: [String]) {
         func key(_ entity: String, _ key: Int64) -> String { "\(entity)/\(key)" }
         let sources = Dictionary(
-            sourceObjects.joined().map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
+            self.sourceObjects.joined().map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
         let destinations = Dictionary(
             existing.map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
         let own = Set(mappings.map { $0.name ?? "" })
@@ -116,7 +121,8 @@ package final class ReferenceMigrator {
         }
     }
 
-    /// Runs several mapping models in turn, each appending to what the earlier ones made and looking up their objects.
+    /// Runs several mapping models one after the other. Each appends to what those before made, looks up their objects, and
+    /// reads the source as their policies left it.
     ///
     /// - Returns: the last outcome, its counts summed over all.
     package static func migrate(
@@ -132,9 +138,12 @@ package final class ReferenceMigrator {
         var migrated: [String: Int] = [:]
         var rejected: [String: Int] = [:]
         var last: Result<ReferenceOutcome, ReferenceFailure> = .failure(.unsupported("no mapping model"))
+        let sourceObjects = source.objects()
+        defer { dismantle(sourceObjects.flatMap { $0 }) }
         for model in mappingModels {
             last = ReferenceMigrator(
-                source: source, destinationModel: destinationModel, mappingModel: model, keys: keys,
+                source: source, sourceObjects: sourceObjects, destinationModel: destinationModel, mappingModel: model,
+                keys: keys,
                 destination: store, earlier: associations, earlierNames: known,
                 takenRoots: Set(rejects.compactMap { destinationModel.entity(named: $0.entity)?.root.definition.name }),
                 rejectsInvalid: rejectsInvalid, policies: policies
@@ -462,12 +471,17 @@ package final class ReferenceMigrator {
 
     /// The graph is full of cycles: takes it apart so that a test may run thousands.
     private func dismantle() {
-        for object in objects + sourceObjects.joined() {
+        Self.dismantle(objects)
+        if ownsSource { Self.dismantle(sourceObjects.flatMap { $0 }) }
+        (earlyChanges, laterActions, appliedChanges) = (nil, nil, [])
+        needed = [:]
+    }
+
+    private static func dismantle(_ objects: [ReferenceObject]) {
+        for object in objects {
             object.toOne = [:]
             object.toMany = [:]
             object.hiddenOwners = [:]
         }
-        (earlyChanges, laterActions, appliedChanges) = (nil, nil, [])
-        needed = [:]
     }
 }

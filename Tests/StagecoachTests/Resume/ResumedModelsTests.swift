@@ -41,6 +41,9 @@ struct ResumedModelsTests {
 
     static let seeds = RandomSeeds.seeds(3)
 
+    /// Cases in which a policy of the first mapping model changes source objects that the second one reads.
+    static let changingSource: [UInt64] = [31_000_022, 31_000_039, 31_000_356]
+
     static let variants: [Variant] = [
         Variant(batchSize: 1, passes: 1), Variant(batchSize: 3, isStaged: true), Variant(batchSize: 2, writer: .sqlite),
     ]
@@ -67,7 +70,7 @@ struct ResumedModelsTests {
         }
     }
 
-    @Test("Several mapping models with policies", arguments: seeds)
+    @Test("Several mapping models with policies", arguments: seeds + changingSource)
     func policies(seed: UInt64) throws {
         let fixture = try SplitFixture(seed: seed)
         var generator = SeededGenerator(seed: seed &* 43 &+ 3)
