@@ -208,7 +208,7 @@ final class DestinationRun {
             unknownHashes: appends ? [] : migration.unknownHashes(prepared), links: loaded.linksNotMade,
             orders: loaded.ordersNotKept, cuts: loaded.valuesCut ?? [])
         return MigrationReport(
-            source: migration.sourcePath, destination: migration.destinationPath,
+            source: OpenFolders.shown(migration.sourcePath), destination: OpenFolders.shown(migration.destinationPath),
             mappingModels: migration.mappingModels.count, isAppended: appends, counts: run.tally.counts,
             rejects: rejects, passes: loaded.passes, isStaged: loaded.isStaged, keys: loaded.keys,
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,

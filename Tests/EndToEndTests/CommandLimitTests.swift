@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Stagecoach
 import TestSupport
 import Testing
 
@@ -53,6 +54,28 @@ struct CommandLimitTests {
         let metrics = try String(contentsOfFile: folder.file("metrics.txt"), encoding: .utf8)
         #expect(metrics.contains(/stagecoach_exit_code\{.*\} 0\n/), "\(metrics)")
         #expect(try Self.files(folder) == ["new.sqlite", "metrics.txt", "report.json"])
+    }
+
+    @Test("A migration with policies needs no thread but its own", arguments: [1, 2])
+    func policies(count: Int) throws {
+        let folder = try TemporaryFolder()
+        let library = folder.file("libPolicies.so")
+        try FileManager.default.copyItem(atPath: PolicyLibrary.exampleLibrary(), toPath: library)
+        // The library looks for Stagecoach beside it.
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file(PolicyLibrary.stagecoach),
+            withDestinationPath: CommandBinary.products + "/" + PolicyLibrary.stagecoach)
+        let models = PolicyLibrary.example.appendingPathComponent("Contacts.xcdatamodeld").path
+        try ReferenceStore.make(ModelLocator.load(models + ":Contacts").model) { store in
+            store.insert("Contact", 1, ["fullName": .text("Ada King Lovelace")])
+        }.write(path: folder.file("old.sqlite"))
+        let outcome = try CommandBinary.run(
+            [
+                "migrate", "old.sqlite", "new.sqlite", "--to", models, "--mapping",
+                PolicyLibrary.example.appendingPathComponent("contacts.json").path, "--policies", library,
+            ], in: folder.path, through: Self.guarded + Self.limited(processes: count, in: folder))
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(try Self.files(folder) == ["libPolicies.so", PolicyLibrary.stagecoach, "new.sqlite", "old.sqlite"])
     }
 
     @Test("Without a thread for signals, SIGTERM ends a run at once with 75; the same command goes on")

@@ -15,6 +15,9 @@ struct PolicyLibrary {
     /// The path of the example's library.
     static func exampleLibrary() throws -> String { try ofExample.get().path }
 
+    /// The name of Stagecoach's library for libraries of policies.
+    static let stagecoach = "libStagecoachForPolicies.so"
+
     /// The folder of the library; Stagecoach's is beside it.
     private let folder: TemporaryFolder
     let path: String
@@ -28,9 +31,8 @@ struct PolicyLibrary {
     init(sources: String) throws {
         folder = try TemporaryFolder()
         path = folder.file("libExamplePolicies.so")
-        let stagecoach = "libStagecoachForPolicies.so"
         try FileManager.default.createSymbolicLink(
-            atPath: folder.file(stagecoach), withDestinationPath: CommandBinary.products + "/" + stagecoach)
+            atPath: folder.file(Self.stagecoach), withDestinationPath: CommandBinary.products + "/" + Self.stagecoach)
         let files = try FileManager.default.subpathsOfDirectory(atPath: sources).filter { $0.hasSuffix(".swift") }
         // The compiler leaves folders where it puts temporary files.
         let outcome = try CommandBinary.run(

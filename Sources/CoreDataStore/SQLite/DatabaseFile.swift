@@ -105,8 +105,10 @@ package struct DatabaseFile: Sendable {
         }
     }
 
-    /// Returns the path without symbolic links, because the `-wal` is beside the real file.
+    /// Returns the path without symbolic links, because the `-wal` is beside the real file. A path through a folder's descriptor
+    /// stays: it leads to that folder even if another one takes its name.
     private static func resolve(_ path: String) throws(MigrationError) -> String {
+        if path.hasPrefix(OpenFolders.prefix), try size(of: path) != nil { return path }
         guard !path.isEmpty, !path.utf8.contains(0), let real = realpath(path, nil) else {
             throw openError(path.isEmpty ? ENOENT : errno, path)
         }

@@ -16,7 +16,7 @@ final class ChainJournal {
         var report: MigrationReport
         /// The destination file, for the last run.
         var destination: JournalRecord.Publication.File?
-        /// The size in bytes of each private file that the next run reads, by path.
+        /// The size in bytes of each private file that the next run reads, by name.
         var sizes: [String: Int]
     }
 
@@ -69,9 +69,9 @@ final class ChainJournal {
     /// named it, so only its size is compared.
     ///
     /// - Throws: `destination.io` (74), `destination.permission` (77).
-    func damage() throws(MigrationError) -> String? {
-        for (path, size) in (runs.last?.sizes ?? [:]).sorted(by: { $0.key < $1.key }) {
-            let name = DestinationPath(path: path).name
+    func damage(in stores: ChainStores) throws(MigrationError) -> String? {
+        for (name, size) in (runs.last?.sizes ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let path = stores.path(of: name)
             guard try DestinationPath.status(path) != nil else { return "\(name) is missing" }
             if try DestinationPath.size(of: path) != size { return "\(name) has another size" }
         }
@@ -85,7 +85,7 @@ final class ChainJournal {
     ///   - files: the private files that the next run reads.
     func note(_ report: MigrationReport, destination: String?, files: [String] = []) throws {
         var sizes: [String: Int] = [:]
-        for path in files { sizes[path] = try DestinationPath.size(of: path) }
+        for path in files { sizes[DestinationPath(path: path).name] = try DestinationPath.size(of: path) }
         let run = Run(
             report: report, destination: try destination.map { try .init($0, part: $0) }, sizes: sizes)
         try journal.append(Self.record(run))

@@ -11,7 +11,7 @@ import SpillStorage
 final class ChainStores {
     private let folder: WorkDirectory
 
-    /// The path of the chain's journal.
+    /// The path of the chain's journal. Like those of the stores it leads to this folder even if another one takes its name.
     let journalPath: String
     /// The path to which the journal is moved once the chain is about to end.
     private let lastJournalPath: String
@@ -40,16 +40,19 @@ final class ChainStores {
 
     private static func journalPaths(beside place: DestinationPath, asked: String?) -> (usual: String, last: String) {
         let folder = folder(beside: place, asked: asked)
-        return ("\(folder)/chain.journal", "\(folder)-done")
+        return ("\(folder)/\(journalName)", "\(folder)-done")
     }
+
+    private static let journalName = "chain.journal"
 
     /// Creates and locks the folder. The journal of a chain that was killed at its end goes back to its usual path.
     ///
     /// - Throws: `destination.busy` (75) if another chain makes the same destination, `work.create` (73), `destination.io` (74).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
-        (journalPath, lastJournalPath) = Self.journalPaths(beside: place, asked: asked)
         folder = try WorkDirectory(
             path: Self.folder(beside: place, asked: asked), elsewhere: Self.elsewhere(asked))
+        journalPath = "\(folder.inside)/\(Self.journalName)"
+        lastJournalPath = Self.journalPaths(beside: place, asked: asked).last
         if try DestinationPath.status(journalPath) == nil {
             if OwnFolder.isOwnFile(lastJournalPath) { rename(lastJournalPath, journalPath) }
         } else {
@@ -75,7 +78,7 @@ final class ChainStores {
     /// Removes all files but the journal, which describes them.
     private func removeFiles() {
         for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
-            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+            try? FileManager.default.removeItem(atPath: path(of: name))
         }
         unlink(ChainJournal.copyPath(journalPath))
     }
@@ -84,22 +87,16 @@ final class ChainStores {
     func keep() { try? folder.remove() }
 
     /// Returns the path of the store that a run makes; runs are numbered from 1.
-    func path(ofRun number: Int) -> String { "\(folder.path)/step-\(number).sqlite" }
+    func path(ofRun number: Int) -> String { path(of: "step-\(number).sqlite") }
     /// Returns the path of the id map up to a run.
-    func idMap(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-map.sqlite" }
+    func idMap(ofRun number: Int) -> String { path(of: "step-\(number)-map.sqlite") }
     /// Returns the path of the reject file of a run.
-    func rejects(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-rejects.jsonl" }
-
-    /// Refuses to go on where the folder's path leads to a folder that is not the user's own by now. Who may rename what lies in
-    /// a shared folder could have put another one there.
-    ///
-    /// - Throws: `folder.foreign` (77).
-    func checkPlace() throws(MigrationError) {
-        _ = try OwnFolder(folder.path, elsewhere: "take a folder in which others may not rename it")
-    }
+    func rejects(ofRun number: Int) -> String { path(of: "step-\(number)-rejects.jsonl") }
+    /// Returns the path of a file in the folder.
+    func path(of name: String) -> String { "\(folder.inside)/\(name)" }
 
     /// Tells whether a path is in the folder.
-    func owns(_ path: String) -> Bool { path.hasPrefix(folder.path) }
+    func owns(_ path: String) -> Bool { OpenFolders.shown(path).hasPrefix(folder.path) }
 
     /// Removes the store that a run made, with the files beside it, and the id map, which a later one replaces. Run 0
     /// stands for the chain's source, which is not touched.
@@ -129,7 +126,7 @@ final class ChainStores {
         let name = DestinationPath(path: path).name
         let stem = name.hasSuffix(".sqlite") ? String(name.dropLast(".sqlite".count)) : name
         for other in names where other.hasPrefix(stem + ".") || other.hasPrefix(".\(stem)_") {
-            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(other)")
+            try? FileManager.default.removeItem(atPath: self.path(of: other))
         }
     }
 
@@ -156,5 +153,5 @@ final class ChainStores {
         if isLast { LastTraces.remove(lastJournalPath, leavingTo: traces) }
     }
 
-    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.inside)) ?? [] }
 }

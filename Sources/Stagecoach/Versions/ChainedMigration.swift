@@ -151,14 +151,14 @@ public final class ChainedMigration {
         // A published destination is not made again, even if the files it was made from are damaged.
         let published = try publishedRun()
         if let published, journal.reports.count == runs.count - 1,
-            published.report.source == stores.path(ofRun: runs.count - 1)
+            published.report.source == OpenFolders.shown(stores.path(ofRun: runs.count - 1))
         {
             try journal.note(published.report, destination: destinationPath)
         }
         var anew = false
         let done = journal.reports.count
         if published == nil, done > 0, done < runs.count,
-            let damage = try journal.damage()
+            let damage = try journal.damage(in: stores)
         {
             journal = try ChainJournal(in: stores, inputs: inputs, restarts: false, damage: damage)
             anew = true
@@ -208,7 +208,6 @@ public final class ChainedMigration {
         var place = sourcePath
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
-            try stores.checkPlace()
             let isLast = index == runs.count - 1
             if reports.indices.contains(index) {
                 // This run was done before the process was killed.

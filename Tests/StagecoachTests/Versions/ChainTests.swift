@@ -134,13 +134,15 @@ struct ChainTests {
                 == ["ids.csv", "new.sqlite", "old.sqlite"])
     }
 
-    @Test("A folder of the chain that becomes a link to another one is refused before the next run reads from it")
+    @Test("A chain reads and writes its own folder, also if another one with a forged store takes its name")
     func exchanged() throws {
         final class Exchanging: EntityMigrationPolicy {
             override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
                 let place = try #require(mapping.userInfo?["place"] as? String)
+                let forged = try #require(mapping.userInfo?["forged"] as? String)
                 try FileManager.default.moveItem(atPath: place, toPath: place + "-moved")
-                try FileManager.default.createSymbolicLink(atPath: place, withDestinationPath: place + "-moved")
+                try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+                try FileManager.default.copyItem(atPath: forged, toPath: place + "/step-1.sqlite")
             }
         }
         let folder = try TemporaryFolder()
@@ -149,7 +151,10 @@ struct ChainTests {
         let book = try #require(custom.entityMappings.first { $0.destinationEntityName == "Book" })
         let place = folder.file(".new.sqlite.stagecoach-chain")
         book.entityMigrationPolicyClassName = "ChainTests.Exchanging"
-        book.userInfo = ["place": place]
+        book.userInfo = ["place": place, "forged": folder.file("forged.sqlite")]
+        var forged = ReferenceStore(model: versions[2].model)
+        forged.insert("Book", 4, ["name": .text("Forged")])
+        try forged.write(path: folder.file("forged.sqlite"))
         let steps = try [
             MigrationStep(from: versions[1], to: versions[2], mappingModels: [custom], files: ["custom.json"]),
             Self.inferred(versions[2], versions[3]),
@@ -161,9 +166,12 @@ struct ChainTests {
         let registry = PolicyRegistry()
         registry.register("ChainTests.Exchanging") { Exchanging() }
         chain.policies = registry
-        let error = #expect(throws: MigrationError.self) { try chain.run() }
-        #expect(error?.code == "folder.foreign", "\(String(describing: error))")
-        #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+        let report = try chain.run()
+        #expect(report.steps?.count == 2 && report.destination == folder.file("new.sqlite"))
+        #expect(try rows(folder.file("new.sqlite"), "SELECT ZHEADING FROM ZBOOK") == ["A"])
+        // The other folder is left as it is, and nothing stays in the chain's own.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place) == ["step-1.sqlite"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: place + "-moved").isEmpty)
     }
 
     @Test("An error names the step and the user's files, and nothing stays")
