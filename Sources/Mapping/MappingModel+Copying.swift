@@ -40,6 +40,7 @@ extension EntityMapping: NSCopying {
         copy.sourceExpression = sourceExpression
         copy.sourceFilter = sourceFilter
         copy.sourceFilterPlace = sourceFilterPlace
+        copy.grouping = grouping
         copy.sourceExpressionPlace = sourceExpressionPlace
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo

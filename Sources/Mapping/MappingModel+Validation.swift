@@ -148,6 +148,12 @@ extension EntityMapping {
                 _ = try PredicateProgram(compiling: sourceFilter, resolver: &resolver, context: context)
             }
         }
+        if let grouping {
+            if let problem = groupingProblem {
+                throw failure("mapping.type", problem.message, path, remedy: problem.remedy)
+            }
+            _ = try GroupingProgram(grouping, resolver: &resolver) { groupingContext($0, path) }
+        }
         guard let target = destinationEntityName.flatMap({ destination.entity(named: $0) }) else { return }
         for mapping in attributeMappings ?? [] {
             guard let expression = mapping.valueExpression,

@@ -121,6 +121,8 @@ public final class EntityMapping: NSObject {
     public var sourceExpression: ValueExpression?
     /// The predicate on source objects; if nil, all pass.
     package var sourceFilter: SourcePredicate?
+    /// The rule by which source objects share a destination object; nil if each makes one of its own.
+    package var grouping: ObjectGrouping?
     /// The place of the filter in its file.
     package var sourceFilterPlace: TextPosition?
     /// The place of the source expression in its file.

@@ -22,7 +22,8 @@ extension ReferenceMigrator {
             let sources = into.compactMap { $0.sourceEntityName.flatMap { source.model.entity(named: $0) } }
             let canKeep =
                 !sources.isEmpty && Set(sources.map(\.root.index)).count == 1
-                && Set(sources.map(\.index)).count == sources.count && !into.contains { $0.hasPolicy }
+                && Set(sources.map(\.index)).count == sources.count
+                && !into.contains { $0.hasPolicy || $0.grouping != nil }
                 && destination.tables[table].isEmpty && !takenRoots.contains(root.definition.name)
             if keys == .kept, !sources.isEmpty, !canKeep { throw .keysCannotBeKept(root.definition.name) }
             let isKept = canKeep && keys != .sequential

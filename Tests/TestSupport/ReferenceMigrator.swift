@@ -198,7 +198,8 @@ package final class ReferenceMigrator {
         // Keys of objects that a policy deletes or changes before the mapping's turn stay unused.
         var passing: [Int: [ReferenceObject]] = [:]
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil && !mapping.hasPolicy {
-            for object in try rows(for: mapping) where try passes(object, mapping) {
+            for object in try rows(for: mapping) where mapping.grouping == nil {
+                guard try passes(object, mapping) else { continue }
                 passing[index, default: []].append(object)
             }
         }
@@ -207,6 +208,7 @@ package final class ReferenceMigrator {
                 policies.append(ReferenceDefaultPolicy())
                 continue
             }
+            var groups = ReferenceGroups()
             let policy = try makePolicy(mapping)
             policies.append(policy)
             try hook { try policy.begin(mapping, self) }
@@ -216,7 +218,8 @@ package final class ReferenceMigrator {
             {
                 throw .abstractDestination(mapping.name)
             }
-            if !mapping.hasPolicy { reserveKeys(for: passing[index] ?? [], mapping) }
+            // Decision: objects that share others get their keys as they are made.
+            if !mapping.hasPolicy, mapping.grouping == nil { reserveKeys(for: passing[index] ?? [], mapping) }
             defer { reservedKeys = nil }
             // Objects that pass only because policies changed them come last: their keys were not reserved.
             for object in rows.filter(hasKey) + rows.filter({ !hasKey($0) }) {
@@ -231,6 +234,20 @@ package final class ReferenceMigrator {
                 }
                 guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
+                    continue
+                }
+                if let grouping = mapping.grouping {
+                    guard let values = try groupValues(of: object, grouping) else {
+                        report.filtered[mapping.name, default: 0] += 1
+                        continue
+                    }
+                    fetched.append((index, object))
+                    if let shared = groups.object(for: values) {
+                        try associate(object, shared, mapping)
+                    } else {
+                        try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
+                        if let made = pairsByMapping[index]?.last?.destination { groups.note(made, for: values) }
+                    }
                     continue
                 }
                 try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }

@@ -28,13 +28,16 @@ struct CompositionStep {
         mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
     }
 
-    /// Refuses user code, source expressions and new keys, whose effects are known only at run time.
+    /// Refuses user code, source expressions, shared objects and new keys, whose effects are known only at run time.
     func checkForm() throws(MappingComposition.Obstacle) {
         var tables: [Int: Int] = [:]
         var seen: Set<[Int]> = []
         for mapping in mappings {
             if mapping.hasPolicy {
                 throw .init("\(mapping.name ?? "") has a policy")
+            }
+            if mapping.grouping != nil {
+                throw .init("several source objects of \(mapping.name ?? "") share an object")
             }
             if mapping.usedSourceExpression != nil, mapping.sourceFetch != .all {
                 throw .init("\(mapping.name ?? "") has a source expression")

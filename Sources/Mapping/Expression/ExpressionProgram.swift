@@ -72,6 +72,28 @@ package final class ExpressionProgram: Sendable {
         }
     }
 
+    /// Compiles an expression whose value is compared with those of other rows: it keeps its own type.
+    ///
+    /// - Throws: as ``init(compiling:to:resolver:context:now:)``; `expression.type` if the value cannot be compared.
+    package convenience init(
+        comparing expression: ValueExpression, resolver: inout some KeyPathResolver, context: MigrationError.Context
+    ) throws(MigrationError) {
+        var placed = context
+        placed.expression = placed.expression ?? ExpressionLexer.excerpt(expression.format)
+        var compiler = ProgramCompiler(resolver: resolver, isFilter: false, now: EvaluationScope.time)
+        let type: ExpressionType
+        do throws(ProgramFault) {
+            type = try compiler.compile(expression.node, into: 0)
+            guard type.stored != nil else {
+                throw .type("the expression gives \(type.label), and only values can be compared")
+            }
+        } catch {
+            throw error.described(.configuration, in: placed)
+        }
+        try self.init(
+            compiling: expression, to: type.stored ?? .string, resolver: &resolver, context: context)
+    }
+
     /// True if a row's number may lose something by a conversion that is counted.
     package var mayCut: Bool { constant == nil ? code?.cutRegister ?? -1 >= 0 : constantCut != .none }
 

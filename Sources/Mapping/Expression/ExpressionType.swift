@@ -40,6 +40,23 @@ enum ExpressionType: Equatable {
         }
     }
 
+    /// The attribute type that stores values of this type unchanged; nil if only nil or an object has it, or if none is known.
+    var stored: AttributeType? {
+        switch self {
+        case .null, .reference, .transformable: nil
+        case .boolean: .boolean
+        case .integer: .integer64
+        case .float: .float
+        case .real: .double
+        case .decimal: .decimal
+        case .text: .string
+        case .date: .date
+        case .uuid: .uuid
+        case .uri: .uri
+        case .data: .binaryData
+        }
+    }
+
     /// True if values take part in arithmetic without a cast. A Boolean counts as 0 or 1.
     var isNumber: Bool {
         switch self {

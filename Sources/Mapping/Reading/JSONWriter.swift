@@ -43,6 +43,17 @@ struct JSONWriter {
         string(value)
     }
 
+    /// Writes a member with an array of strings.
+    mutating func strings(_ name: String, _ values: [String]) {
+        key(name)
+        container("[", "]") { writer in
+            for value in values {
+                writer.element()
+                writer.string(value)
+            }
+        }
+    }
+
     private mutating func newLine() {
         text += "\n" + String(repeating: "  ", count: hasMembers.count)
     }

@@ -6,7 +6,7 @@ import struct Foundation.Data
 /// The JSON text of a mapping model, with the common parts of all ways of reading it: keys, types and places.
 struct MappingDocument {
     /// The version that is written; this and all earlier ones are read. Version 2 has more keys than 1 (`rulesOfTheSource`,
-    /// `from`, `to`, `losses`, `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a
+    /// `from`, `to`, `losses`, `sourceExpression`, `distinctBy`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a
     /// program for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
@@ -14,8 +14,8 @@ struct MappingDocument {
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
-        "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "migrationPolicy", "userInfo", "unlisted",
-        "convertedFrom", "attributes", "relationships",
+        "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "distinctBy", "compare", "nilIsAValue",
+        "migrationPolicy", "userInfo", "unlisted", "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property written as an object.
     static let propertyKeys = ["expression", "keyPath", "entityMapping", "unmappable", "userInfo"]
@@ -107,6 +107,33 @@ struct MappingDocument {
             throw wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an object")
         }
         return entries
+    }
+
+    /// Returns the strings of a member that is an array, each with its node; nil if the member is absent.
+    ///
+    /// - Throws: `mapping.valueType` (78), also for an empty array and for an empty string.
+    func strings(_ member: JSONMember?) throws(MigrationError) -> [(text: String, node: JSONNode)]? {
+        guard let member else { return nil }
+        guard case .array(let elements) = member.value.value, !elements.isEmpty else {
+            throw wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an array of one or more strings")
+        }
+        return try elements.map { element throws(MigrationError) in
+            guard case .string(let text) = element.value, !text.isEmpty else {
+                throw wrongType(of: element, what: "an element of \"\(member.key)\"", expected: "a string with text")
+            }
+            return (text, element)
+        }
+    }
+
+    /// Returns a member that is true or false; nil if it is absent.
+    ///
+    /// - Throws: `mapping.valueType` (78).
+    func boolean(_ member: JSONMember?) throws(MigrationError) -> Bool? {
+        guard let member else { return nil }
+        guard case .boolean(let value) = member.value.value else {
+            throw wrongType(of: member.value, what: "\"\(member.key)\"", expected: "true or false")
+        }
+        return value
     }
 
     /// Returns the value of one of two words; nil if the member is absent.

@@ -15,7 +15,7 @@ extension MappingModel {
     /// The keys of an entity mapping, without those that have no value: `name`, `mappingType`, `sourceEntity`,
     /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only if the
     /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (unless it is the usual
-    /// fetch of the source entity, which the filter describes); `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
+    /// fetch of the source entity, which the filter describes); `distinctBy` with `compare` and `nilIsAValue`; `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
     /// `xcmappingmodel`, for a mapping model that was read without its models: unlisted properties are not touched, and the
     /// open parts of the form are filled in like that form when the JSON is read with the models); `attributes`;
     /// `relationships`.
@@ -43,15 +43,7 @@ extension MappingModel {
                 writer.member("from", sourceVersionName)
                 writer.member("to", destinationVersionName)
             }
-            if !losses.isEmpty {
-                writer.key("losses")
-                writer.container("[", "]") { writer in
-                    for name in losses {
-                        writer.element()
-                        writer.string(name)
-                    }
-                }
-            }
+            if !losses.isEmpty { writer.strings("losses", losses) }
             writer.key("entityMappings")
             writer.container("[", "]") { writer in
                 for mapping in entityMappings ?? [] {
@@ -61,6 +53,17 @@ extension MappingModel {
             }
         }
         return writer.text + "\n"
+    }
+}
+
+extension ObjectGrouping {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.strings("distinctBy", expressions.map(\.expression.format))
+        writer.member("compare", comparison.jsonName)
+        if nilIsAValue {
+            writer.key("nilIsAValue")
+            writer.literal("true")
+        }
     }
 }
 
@@ -109,6 +112,7 @@ extension EntityMapping {
                 writer.member("sourceFilter", sourceFilter?.format)
                 writer.member("sourceExpression", sourceExpression?.format)
             }
+            grouping?.write(to: &writer)
             if hasPolicy { writer.member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
             writer.member("convertedFrom", convertedFrom?.rawValue)

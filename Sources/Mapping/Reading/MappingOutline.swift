@@ -25,6 +25,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let sourceFilter: String?
         /// The source expression if it is not a plain fetch of the source entity; else nil.
         package let sourceExpression: String?
+        /// The expressions whose distinct values make one object each; nil if every source object makes one.
+        package let distinctBy: [String]?
         package let migrationPolicy: String?
         /// The attributes, in the order of the file.
         package let attributes: [Property]
@@ -97,6 +99,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             destinationEntityVersionHash: try document.hash(members["destinationEntityVersionHash"])?.hexadecimal,
             sourceFilter: try document.string(members["sourceFilter"]),
             sourceExpression: try document.string(members["sourceExpression"]),
+            distinctBy: try document.strings(members["distinctBy"])?.map(\.text),
             migrationPolicy: try document.string(members["migrationPolicy"]),
             attributes: try properties(members["attributes"], in: document),
             relationships: try properties(members["relationships"], in: document))
@@ -139,6 +142,7 @@ extension MappingOutline.EntityMapping {
             sourceEntityVersionHash: mapping.sourceEntityVersionHash?.hexadecimal,
             destinationEntityVersionHash: mapping.destinationEntityVersionHash?.hexadecimal,
             sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
+            distinctBy: mapping.grouping?.expressions.map(\.expression.format),
             migrationPolicy: mapping.entityMigrationPolicyClassName,
             attributes: (mapping.attributeMappings ?? []).map { .init($0) },
             relationships: (mapping.relationshipMappings ?? []).map { .init($0) })

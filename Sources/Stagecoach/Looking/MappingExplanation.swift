@@ -90,12 +90,23 @@ final class MappingExplanation {
         result.outcome = .undecided
         guard mapping.mapping.hasPolicy else {
             result.stages.append(
-                "A source expression gives the source objects: whether this is one of them, only a run tells")
+                mapping.grouping.map(shares)
+                    ?? "A source expression gives the source objects: whether this is one of them, only a run tells")
             return
         }
         let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
         let policy = policies.makePolicy(named: name)
         result.policy = .init(name: name, methods: policy.map { OverriddenMethods.names(of: type(of: $0)) })
+    }
+
+    /// Returns the values by which the object shares another one's, or makes its own.
+    private func shares(_ grouping: ObjectGrouping) -> String {
+        let values = grouping.expressions.map { item in
+            let value = (try? item.expression.evaluate(with: object, variables: lookups.variables(object))) ?? nil
+            return "\(item.expression.format) is \(value.map { "'\($0)'" } ?? "nil")"
+        }
+        return "distinctBy: the first source object with these values makes the object, and the others share it: "
+            + values.joined(separator: ", ")
     }
 
     // MARK: - Attributes

@@ -47,7 +47,9 @@ struct RelateStage: ModelStage {
 
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
         try modelRun.services.checkCancelled()
-        guard let policy = policies[mapping] else { return try runtime.relating.relateAll(of: mapping) }
+        guard mapping.isRelatedByPolicy, let policy = policies[mapping] else {
+            return try runtime.relating.relateAll(of: mapping)
+        }
         stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }

@@ -234,7 +234,8 @@ struct MappingResolution {
         let migrated = Set(
             candidates.compactMap { candidate -> Int? in
                 let found = known[candidate]
-                return found.filter == nil && found.sourceExpression == nil ? found.source?.index : nil
+                let makesEach = found.filter == nil && found.sourceExpression == nil && found.grouping == nil
+                return makesEach ? found.source?.index : nil
             })
         return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }
     }

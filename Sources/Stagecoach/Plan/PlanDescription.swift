@@ -82,6 +82,9 @@ struct PlanDescription {
         if mapping.sourceExpression != nil {
             return ("a source expression gives the objects of \(name)", "a source expression gives its objects")
         }
+        if mapping.grouping != nil {
+            return ("source objects of \(name) share an object", "its source objects share objects: distinctBy")
+        }
         if mapping.hasPolicy {
             return ("the manager's class sees the associations of \(name)", "the manager's class sees its associations")
         }

@@ -98,9 +98,11 @@ struct Planner {
                 .sequential,
                 policy.mapping.hasPolicy
                     ? "entity mapping \(policy.name) has a policy"
-                    : policy.sourceExpression == nil
-                        ? "the manager's class sees the associations of entity mapping \(policy.name)"
-                        : "a source expression gives the objects of entity mapping \(policy.name)"
+                    : policy.grouping != nil
+                        ? "source objects of entity mapping \(policy.name) share an object"
+                        : policy.sourceExpression == nil
+                            ? "the manager's class sees the associations of entity mapping \(policy.name)"
+                            : "a source expression gives the objects of entity mapping \(policy.name)"
             )
         }
         var sourceTable: Int?

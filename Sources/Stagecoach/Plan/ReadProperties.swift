@@ -60,6 +60,7 @@ struct ReadProperties {
         scope.variables = ["source": objects]
         scope.own = objects
         if let filter = mapping.filter { read(filter.node, &scope) }
+        for item in mapping.grouping?.expressions ?? [] { read(item.expression.node, &scope) }
         if mapping.mapping.hasPolicy {
             handed.formUnion(objects)
             migrated.formUnion(objects)

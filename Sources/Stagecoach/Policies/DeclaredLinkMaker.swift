@@ -21,7 +21,7 @@ final class DeclaredLinkMaker {
     /// - Complexity: one scan of the source for each relationship; O(n log n) in links, on disk above the run's share for
     ///   sorting.
     func makeLinks(of store: LinkStore) throws {
-        guard mappings.contains(where: \.isDeclarative) else { return }
+        guard mappings.contains(where: \.hasDeclaredLinks) else { return }
         try modelRun.services.checkCancelled()
         let own = associations.compactMap { table in table.keys.map { (table.mapping.index, $0) } }
         var stream = modelRun.links(
@@ -131,7 +131,7 @@ extension DeclaredLinkMaker: FurtherLinks {
     func forEachLink(
         _ mapping: PlannedMapping, _ planned: PlannedRelationship, counts: Bool, _ body: (Link) throws -> Void
     ) throws {
-        guard mapping.isDeclarative else { return }
+        guard mapping.hasDeclaredLinks else { return }
         let own = associations[mapping.index]
         if case .dynamic(let expression)? = planned.value, let keys = own.keys, let entity = mapping.destination {
             let number = UInt32(modelRun.inputs.destinationSchema.number(of: entity))

@@ -129,7 +129,7 @@ final class PolicyLinkSetter {
     /// Makes the links of a store up to the current object.
     private func make(_ store: LinkStore) throws {
         try declared.makeLinks(of: store)
-        for mapping in mappings where mapping.hasPolicy && mapping.index <= position.mapping {
+        for mapping in mappings where mapping.isRelatedByPolicy && mapping.index <= position.mapping {
             let steps = steps(of: mapping).filter { $0.store === store }
             let most = mapping.index == position.mapping ? position.count : .max
             guard !steps.isEmpty, most > 0 else { continue }
@@ -163,7 +163,7 @@ final class PolicyLinkSetter {
     /// Does what the default method would do for the objects of a mapping without a policy, in the pairs whose links policies
     /// have set: there the order of the calls tells. The links of all other pairs are as ``beginLinks(deferring:)`` made them.
     func relateAll(of mapping: PlannedMapping) throws {
-        guard mapping.isDeclarative else { return }
+        guard mapping.hasDeclaredLinks else { return }
         for store in objects.links.all where store.isSetByPolicy && !store.isDeferred {
             let steps = steps(of: mapping).filter { $0.store === store }
             guard !steps.isEmpty else { continue }

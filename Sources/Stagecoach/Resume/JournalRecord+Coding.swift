@@ -112,6 +112,9 @@ extension StateCoder {
                 &mapping, \.name, \.sourceEntity, \.destinationEntity, \.sourceObjects, \.filtered, \.migrated,
                 \.droppedByPolicy, \.rejected, \.rejectedObjects, \.created, \.createdByPolicy, \.unassociated,
                 \.rejectedByRule)
+            var shared = mapping.shared ?? 0
+            try coder.code(&shared)
+            mapping.shared = shared == 0 ? nil : shared
         }
         try code(
             &counts, \.strays, \.danglingReferences, \.unmigratedReferences, \.surplusToOne, \.links, \.externalValues,

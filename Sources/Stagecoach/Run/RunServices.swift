@@ -60,6 +60,12 @@ final class RunServices {
             directory: work, name: "sort", width: width, memory: max(256 << 10, sortMemory / concurrentSorts))
     }
 
+    /// Returns an external sorter of entries with its share of memory.
+    func entrySorter(_ name: String, order: any EntryOrder) -> EntrySorter {
+        EntrySorter(
+            directory: work, name: name, order: order, memory: max(256 << 10, sortMemory / concurrentSorts))
+    }
+
     /// Gives unused memory back before the destination is written, because the buffers that write it need memory of their
     /// own. Under a small limit the code that has run counts as well: writing runs other code.
     ///

@@ -99,7 +99,8 @@ enum InspectWording {
             lines += said([
                 "source version hash": mapping.sourceEntityVersionHash,
                 "destination version hash": mapping.destinationEntityVersionHash, "source filter": mapping.sourceFilter,
-                "source expression": mapping.sourceExpression, "migration policy": mapping.migrationPolicy,
+                "source expression": mapping.sourceExpression,
+                "distinct by": mapping.distinctBy?.joined(separator: ", "), "migration policy": mapping.migrationPolicy,
             ])
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]

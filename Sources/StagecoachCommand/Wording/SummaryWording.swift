@@ -89,7 +89,14 @@ enum SummaryWording {
                 Figures.count(mapping.migrated), mapping.destinationEntity ?? "-", Figures.count(mapping.created),
             ]
         }
-        return ([header] + rows).lines(right: [2, 3, 5])
+        return ([header] + rows).lines(right: [2, 3, 5]) + shown.compactMap(shared)
+    }
+
+    /// Returns the number of source objects that share the object of another one; nil if each makes its own.
+    private static func shared(_ mapping: MigrationCounts.Mapping) -> String? {
+        mapping.shared.map {
+            "  \(Figures.count($0, "object")) of \(mapping.sourceEntity ?? "-") share the object of another: \(mapping.name)"
+        }
     }
 
     private static func sample(_ rejects: RejectReport) -> [String] {

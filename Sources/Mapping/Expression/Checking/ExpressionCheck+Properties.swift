@@ -61,6 +61,22 @@ extension ExpressionCheck {
         }
     }
 
+    /// Checks that an expression gives one value, which can be compared with those of other objects.
+    mutating func checkComparable(_ node: ExpressionNode) throws(ProgramFault) {
+        let text = Self.text(node)
+        for alternative in try kind(of: node).alternatives {
+            let remedy: String
+            switch alternative {
+            case .unknown, .null, .value: continue
+            case .object: remedy = "Name an attribute of the object: \(text).<attribute>"
+            case .composite: remedy = "Name each element: \(text).<element>"
+            default: remedy = "Make one value of them: \(text).@count, or @min, @max, @sum or @avg of an attribute"
+            }
+            try mistyped(
+                "the expression gives \(alternative.label), and one value is compared", at: text, remedy: remedy)
+        }
+    }
+
     func fit(
         _ kind: ExpressionKind, of node: ExpressionNode, _ relationship: RelationshipDescription
     ) throws(ProgramFault) {
@@ -177,6 +193,12 @@ extension MappingModel {
                 var check = makeCheck(ExpressionCheck.sourceExpressionVariables, isLenient: mapping.hasPolicy)
                 do { _ = try check.kind(of: expression.node) } catch {
                     throw error.described(expression.format, mapping.sourceExpressionContext(path))
+                }
+            }
+            for (number, item) in (mapping.grouping?.expressions ?? []).enumerated() {
+                var check = makeCheck(["source"], isLenient: false)
+                do throws(ProgramFault) { try check.checkComparable(item.expression.node) } catch {
+                    throw error.described(item.expression.format, mapping.groupingContext(number, path))
                 }
             }
             try target?.checkPatterns()

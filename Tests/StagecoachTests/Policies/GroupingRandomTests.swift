@@ -1,0 +1,87 @@
+import Diagnostics
+import Foundation
+import Mapping
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Objects that several source objects share, against the reference.
+@Suite("Source objects that share an object: random migrations against the reference")
+struct GroupingRandomTests {
+    typealias Variant = MigrationComparison.Variant
+
+    static let seeds = RandomSeeds.seeds(24)
+
+    static let variants: [Variant] = [
+        Variant(), Variant(batchSize: 1, passes: 1), Variant(batchSize: 7, passes: 2, room: 20),
+        Variant(batchSize: 3, isStaged: true), Variant(writer: .sqlite),
+    ]
+
+    /// A grouped migration with its store in a folder.
+    private struct Fixture {
+        let random: RandomMigration
+        let mapping: MappingModel
+        let folder: TemporaryFolder
+        let path: String
+
+        init?(seed: UInt64) throws {
+            random = try RandomMigration.explicit(seed: seed)
+            guard let grouping = RandomGrouping(of: random) else { return nil }
+            mapping = grouping.mapping
+            folder = try TemporaryFolder()
+            path = folder.file("source.sqlite")
+            try grouping.store.write(path: path)
+        }
+
+        var comparison: MigrationComparison {
+            MigrationComparison(
+                source: random.source, destination: random.destination, mapping: mapping, sourcePath: path,
+                folder: folder)
+        }
+
+        func migration(_ options: MigrationOptions, to name: String) -> Migration {
+            Migration(
+                from: path, model: random.source, mapping: mapping, to: folder.file(name), model: random.destination,
+                options: options)
+        }
+    }
+
+    @Test("The reference's rows and keys, however it is cut", arguments: seeds)
+    func cut(seed: UInt64) throws {
+        guard let fixture = try Fixture(seed: seed) else { return }
+        for variant in Self.variants {
+            let lines = try fixture.comparison.differences(variant)
+            #expect(lines.isEmpty, "\(variant)\n\(lines.joined(separator: "\n"))\n\(fixture.random)")
+        }
+    }
+
+    @Test("A killed run gives the same rows", arguments: seeds.prefix(8))
+    func killed(seed: UInt64) throws {
+        guard let fixture = try Fixture(seed: seed) else { return }
+        var generator = SeededGenerator(seed: seed &* 59 &+ 3)
+        let variant = Variant(batchSize: 1)
+        guard case .success(let expected) = try fixture.comparison.reference() else { return }
+        let run = try KilledRun(&generator, variant.options) { fixture.migration($0, to: "new.sqlite") }
+        let store = try ReferenceStore.read(path: fixture.folder.file("new.sqlite"), model: fixture.random.destination)
+        let lines = store.differences(from: expected.store)
+        #expect(lines.isEmpty, "\(run.attempts) attempts\n\(lines.joined(separator: "\n"))\n\(fixture.random)")
+    }
+
+    @Test("The counts add up, and verify finds no difference", arguments: seeds)
+    func counted(seed: UInt64) throws {
+        guard let fixture = try Fixture(seed: seed),
+            case .success(let expected) = try fixture.comparison.reference()
+        else { return }
+        let migration = fixture.migration(Variant().options, to: "new.sqlite")
+        let report = try migration.run()
+        for (line, mapping) in zip(report.counts.mappings, fixture.mapping.entityMappings ?? []) {
+            let own = expected.report.associations.filter { $0.mapping == line.name }
+            #expect(line.migrated == own.count, "\(line.name)")
+            guard mapping.grouping != nil else { continue }
+            let objects = Set(own.map { "\($0.destinationEntity) \($0.destinationKey)" })
+            #expect(line.shared ?? 0 == own.count - objects.count, "\(line.name)\n\(fixture.random)")
+        }
+        let found = try StoreVerification(migration).run()
+        #expect(found.differences.isEmpty, "\(found.differences.prefix(5))\n\(fixture.random)")
+    }
+}

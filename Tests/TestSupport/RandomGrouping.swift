@@ -1,0 +1,71 @@
+import CoreDataStore
+import ManagedModel
+import Mapping
+
+/// Random groupings of an explicit migration's entity mappings, over values that many rows share.
+package struct RandomGrouping {
+    /// The mapping model with groupings.
+    package let mapping: MappingModel
+    /// The store with few values in the attributes that are compared.
+    package let store: ReferenceStore
+
+    /// Makes a grouping for at least one mapping; nil if there is none with attributes to compare.
+    package init?(of migration: RandomMigration) {
+        guard let model = migration.mapping?.copy() as? MappingModel else { return nil }
+        var generator = SeededGenerator(seed: migration.seed &* 53 &+ 11)
+        var store = migration.store
+        var count = 0
+        for mapping in model.entityMappings ?? [] where count == 0 || generator.chance(2) {
+            guard let source = mapping.sourceEntityName.flatMap(migration.source.entity(named:)),
+                mapping.destinationEntityName != nil, !mapping.hasPolicy
+            else { continue }
+            var attributes = source.attributes.filter {
+                Self.values(of: $0) != nil && store.schema.column(of: $0) != nil
+            }
+            attributes.shuffle(using: &generator)
+            let compared = attributes.prefix(1 + generator.below(2))
+            guard !compared.isEmpty else { continue }
+            var grouping = ObjectGrouping(
+                expressions: compared.map { attribute in
+                    let node = ExpressionNode.keyPath(target: .variable("source"), components: [attribute.name])
+                    return GroupingExpression(ValueExpression(node: node))
+                })
+            grouping.nilIsAValue = generator.chance(2)
+            if generator.chance(2) { grouping.comparison.insert(.caseInsensitive) }
+            if generator.chance(2) { grouping.comparison.insert(.diacriticInsensitive) }
+            mapping.grouping = grouping
+            count += 1
+            for attribute in compared { Self.fill(attribute, of: source, in: &store, &generator) }
+        }
+        guard count > 0 else { return nil }
+        self.mapping = model
+        self.store = store
+    }
+
+    /// The values that an attribute's rows get; nil if its type is not compared here.
+    private static func values(of attribute: AttributeDescription) -> [ReferenceValue]? {
+        switch attribute.attributeType {
+        case .string: [.text("a"), .text("A"), .text("á"), .text("b"), .text("")]
+        case .integer16, .integer32, .integer64: [.integer(0), .integer(1), .integer(2)]
+        case .boolean: [.integer(0), .integer(1)]
+        case .double: [.real(0), .real(0.5), .real(2)]
+        case .date: [.real(0), .real(86_400.25)]
+        default: nil
+        }
+    }
+
+    private static func fill(
+        _ attribute: AttributeDescription, of entity: EntityDescription, in store: inout ReferenceStore,
+        _ generator: inout SeededGenerator
+    ) {
+        guard let column = store.schema.column(of: attribute), let values = values(of: attribute) else { return }
+        let table = store.schema.tableIndex(of: entity)
+        for key in store.tables[table].keys.sorted() {
+            guard let row = store.tables[table][key],
+                store.entity(of: row, inTable: table)?.isKindOf(entity: entity) == true
+            else { continue }
+            let isNil = attribute.isOptional && generator.chance(4)
+            store.tables[table][key]?.values[column] = isNil ? .null : values[generator.below(values.count)]
+        }
+    }
+}
