@@ -11,7 +11,7 @@ package final class GroupingProgram {
     private let folding: TextFolding
     private let nilIsAValue: Bool
     /// The values of one row.
-    private var values: RowBatch
+    @exclusivity(unchecked) private var values: RowBatch
 
     /// The longest value in bytes that is written as it is; of longer ones the length and SHA-256 are.
     private static let longest = 1024

@@ -163,7 +163,7 @@ struct CreateStage: ModelStage {
                 try createObjects(creation, ranges, slots, noting: noting)
             }
         }
-        try groups?.associateOthers(in: runtime.associations[mapping.index])
+        try groups?.associateOthers()
         modelRun.tally.counts.mappings[mapping.index] = creation.line
         try runtime.associations[mapping.index].pairs.prepareForLookups()
     }

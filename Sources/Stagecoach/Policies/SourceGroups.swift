@@ -9,12 +9,12 @@ import SpillStorage
 /// The source objects of a mapping that makes one object for each distinct value: for each the first one of its group, whose
 /// object it shares.
 ///
-///     each source row that passes the filter → (value, key)   sorted by value, then by key
-///     each row of a group → (key, first key)                  sorted by key, read along with the rows
-///     each of them but the first → (key, first key)           associated when all objects are made
+///     each source row that passes the filter → (hash of its values, key)   sorted
+///     each row of a group → (key, first key)                               sorted by key, read along with the rows
+///     each of them but the first → (key, key of the shared object)         associated when all objects are made
 ///
 /// A resumed run makes the groups again: they depend on the source and on what policies of mappings before this one changed.
-/// Memory: a share of the memory for sorts, at most two at a time, and the value of one group.
+/// Memory: a share of the memory for sorts, at most two at a time.
 final class SourceGroups {
     /// The place of a source object.
     enum Place {
@@ -28,12 +28,15 @@ final class SourceGroups {
 
     private let modelRun: ModelRun
     private let mapping: PlannedMapping
+    private let associations: MappingAssociations
     private let members: SortedRecords
-    /// The record read last: a source key and the key of the group's first.
+    /// The record read last: a source key and another key.
     private let record = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+    /// The source objects that share an object, each with the object's key.
     private let others: RecordSorter
     /// The next record of ``members``; nil at the end.
-    private var next: (source: Int64, first: Int64)?
+    @exclusivity(unchecked) private var next: (source: Int64, first: Int64)?
+    @exclusivity(unchecked) private var found: [ObjectReference] = []
 
     /// Finds the groups.
     ///
@@ -43,33 +46,35 @@ final class SourceGroups {
     init(_ mapping: PlannedMapping, runtime: PolicyRuntime, variables: [String: Any?]) throws {
         modelRun = runtime.modelRun
         self.mapping = mapping
-        let values = modelRun.services.entrySorter("groups", order: GroupOrder())
+        associations = runtime.associations[mapping.index]
+        let values = Self.sorter(modelRun, width: 3)
         try GroupScan(mapping: mapping, runtime: runtime, variables: variables).forEachRow { key, value in
-            try values.append(GroupEntry(value), source: key)
+            try values.append(value.first, value.second, SortKey.encode(key))
         }
-        members = try Self.members(of: values.finish(), modelRun.services)
-        others = modelRun.services.sorter(width: 2)
+        members = try Self.members(of: values.finish(), modelRun)
+        others = Self.sorter(modelRun, width: 2)
         try advance()
     }
 
     deinit { record.deallocate() }
 
+    /// Returns a sorter with a third of the memory for sorts: at most two of them, and the log of pairs, are in use at a time.
+    private static func sorter(_ modelRun: ModelRun, width: Int) -> RecordSorter {
+        modelRun.services.sorter(width: width, concurrent: 3)
+    }
+
     /// Returns for each member of each group its key with that of the group's first, sorted.
-    private static func members(
-        of entries: SortedEntries, _ services: RunServices
-    ) throws -> SortedRecords {
-        let sorter = services.sorter(width: 2)
-        var group: [UInt8] = []
-        var first: UInt64 = 0
-        while let entry = try entries.next() {
-            let value = GroupEntry.value(of: entry)
-            let key = GroupEntry.source(of: entry)
-            if !value.elementsEqual(group) {
-                group = Array(value)
-                first = key
-                try services.checkCancelled()
+    private static func members(of values: SortedRecords, _ modelRun: ModelRun) throws -> SortedRecords {
+        let sorter = sorter(modelRun, width: 2)
+        try withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 3) { words in
+            guard let record = words.baseAddress else { return }
+            var group: (value: GroupValue, first: UInt64)?
+            while try values.next(into: record) {
+                let value = GroupValue(first: record[0], second: record[1])
+                let first = if let group, group.value == value { group.first } else { record[2] }
+                group = (value, first)
+                try sorter.append(record[2], first)
             }
-            try sorter.append(key, first)
         }
         return try sorter.finish()
     }
@@ -78,7 +83,10 @@ final class SourceGroups {
         next = try members.next(into: record) ? (SortKey.decode(record[0]), SortKey.decode(record[1])) : nil
     }
 
-    /// Returns the place of a source object. The keys given must ascend.
+    /// Returns the place of a source object, and notes the object that it shares. The keys given must ascend, and the objects of
+    /// the firsts before it must be made.
+    ///
+    /// - Complexity: O(1), and a lookup of the shared object.
     func place(of key: Int64) throws(MigrationError) -> Place {
         while let member = next, member.source <= key {
             try advance()
@@ -87,35 +95,53 @@ final class SourceGroups {
                 if member.source == key { return .first }
                 continue
             }
-            try others.append(SortKey.encode(member.source), SortKey.encode(member.first))
+            try noteOther(member.source, first: member.first)
             if member.source == key { return .other }
         }
         return .none
     }
 
+    private func noteOther(_ source: Int64, first: Int64) throws(MigrationError) {
+        guard let table = mapping.sourceTable else { return }
+        found.removeAll(keepingCapacity: true)
+        // No pair of another one was added yet: as long as each source object has its own object, a lookup is a rank.
+        try associations.pairs.destinations(of: ObjectReference(entity: UInt32(table), key: first), into: &found)
+        if let object = found.first { try others.append(SortKey.encode(source), SortKey.encode(object.key)) }
+    }
+
     /// Associates all source objects that share an object with it. All objects have to be made.
     ///
     /// - Complexity: O(log n) for each.
-    func associateOthers(in associations: MappingAssociations) throws {
+    func associateOthers() throws {
         _ = try place(of: .max)
         guard let table = mapping.sourceTable, let entity = mapping.destination else { return }
-        // The objects are looked up before a pair is added: as long as each source object has its own, a lookup is a rank.
-        let found = modelRun.services.sorter(width: 2)
-        let pending = try others.finish()
-        var objects: [ObjectReference] = []
-        while try pending.next(into: record) {
-            objects.removeAll(keepingCapacity: true)
-            let first = ObjectReference(entity: UInt32(table), key: SortKey.decode(record[1]))
-            try associations.pairs.destinations(of: first, into: &objects)
-            guard let object = objects.first else { continue }
-            try found.append(record[0], SortKey.encode(object.key))
-        }
-        let pairs = try found.finish()
+        let pairs = try others.finish()
         while try pairs.next(into: record) {
             try associations.add(
                 source: ObjectReference(entity: UInt32(table), key: SortKey.decode(record[0])),
                 destination: ObjectReference(entity: UInt32(entity.index), key: SortKey.decode(record[1])))
         }
+    }
+}
+
+/// A hash of a row's values, 128 bits by two keyed functions: different values have different hashes, but for one chance in
+/// 10^20 with a milliard of rows.
+private struct GroupValue: Equatable {
+    let first: UInt64
+    let second: UInt64
+
+    init(first: UInt64, second: UInt64) { (self.first, self.second) = (first, second) }
+
+    init(_ bytes: [UInt8]) {
+        first = Self.hash(bytes, 1)
+        second = Self.hash(bytes, 2)
+    }
+
+    private static func hash(_ bytes: [UInt8], _ number: UInt8) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(number)
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+        return UInt64(bitPattern: Int64(hasher.finalize()))
     }
 }
 
@@ -125,7 +151,7 @@ private struct GroupScan {
     let runtime: PolicyRuntime
     let variables: [String: Any?]
 
-    func forEachRow(_ body: (_ key: Int64, _ value: [UInt8]) throws -> Void) throws {
+    func forEachRow(_ body: (_ key: Int64, _ value: GroupValue) throws -> Void) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable, let grouping = mapping.grouping else {
             return
         }
@@ -146,7 +172,7 @@ private struct GroupScan {
             } catch {
                 throw error.inside(mapping.context(ofSource: key))
             }
-            try body(key, value)
+            try body(key, GroupValue(value))
         }
         let reader = try SourceReader(run: run.run, slots: slots, table: table, entities: [entity.index])
         var batch = run.inputs.sourceBatch(slots: slots.columns.count)
@@ -165,53 +191,5 @@ private struct GroupScan {
                 }
             }
         }
-    }
-}
-
-/// An entry of the sort by value: a hash of the value, the value, and the source key, most significant bytes first. The hash
-/// makes a prefix that tells most values apart.
-private struct GroupEntry {
-    let value: [UInt8]
-    let hash: UInt64
-
-    init(_ value: [UInt8]) {
-        self.value = value
-        // FNV-1a.
-        hash = value.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    }
-
-    var size: Int { value.count + 16 }
-
-    /// Returns the hash and the value of an entry.
-    static func value(of entry: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(rebasing: entry.dropLast(8))
-    }
-
-    /// Returns the source key of an entry, encoded by ``SortKey``.
-    static func source(of entry: UnsafeRawBufferPointer) -> UInt64 {
-        UInt64(bigEndian: entry.loadUnaligned(fromByteOffset: entry.count - 8, as: UInt64.self))
-    }
-}
-
-extension EntrySorter {
-    fileprivate func append(_ entry: GroupEntry, source: Int64) throws(MigrationError) {
-        try append(size: entry.size) { bytes in
-            bytes.storeBytes(of: entry.hash.bigEndian, as: UInt64.self)
-            entry.value.withUnsafeBytes { value in
-                if let start = value.baseAddress { (bytes + 8).copyMemory(from: start, byteCount: value.count) }
-            }
-            bytes.storeBytes(of: SortKey.encode(source).bigEndian, toByteOffset: 8 + entry.value.count, as: UInt64.self)
-        }
-    }
-}
-
-/// The order of a ``GroupEntry``: byte by byte.
-private final class GroupOrder: EntryOrder {
-    func prefix(of entry: UnsafeRawBufferPointer) -> UInt64 { UInt64(bigEndian: entry.loadUnaligned(as: UInt64.self)) }
-
-    func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-        guard let one = left.baseAddress, let other = right.baseAddress else { return left.count - right.count }
-        let found = memcmp(one, other, min(left.count, right.count))
-        return found == 0 ? left.count - right.count : Int(found)
     }
 }

@@ -55,15 +55,11 @@ final class RunServices {
     }
 
     /// Returns an external sorter with its share of memory.
-    func sorter(width: Int) -> RecordSorter {
-        RecordSorter(
-            directory: work, name: "sort", width: width, memory: max(256 << 10, sortMemory / concurrentSorts))
-    }
+    func sorter(width: Int) -> RecordSorter { sorter(width: width, concurrent: concurrentSorts) }
 
-    /// Returns an external sorter of entries with its share of memory.
-    func entrySorter(_ name: String, order: any EntryOrder) -> EntrySorter {
-        EntrySorter(
-            directory: work, name: name, order: order, memory: max(256 << 10, sortMemory / concurrentSorts))
+    /// Returns an external sorter, one of so many that share the memory.
+    func sorter(width: Int, concurrent: Int) -> RecordSorter {
+        RecordSorter(directory: work, name: "sort", width: width, memory: max(256 << 10, sortMemory / concurrent))
     }
 
     /// Gives unused memory back before the destination is written, because the buffers that write it need memory of their
