@@ -66,24 +66,23 @@ enum SchemaOrder {
             (try? version.model.get()).map { VersionHash.entityHashes(of: $0) }
         }
         for (index, schema) in schemas.enumerated() {
+            let (name, place) = (schema.name, schema.place)
             if index > 0, precedes(schema.identifier, schemas[index - 1].identifier) {
                 warnings.append(
-                    "\(schema.name) comes after \(schemas[index - 1].name), but its identifier is lower (\(schema.place))"
-                )
+                    "\(name) comes after \(schemas[index - 1].name), but its identifier is lower (\(place))")
             }
             for later in schemas.indices.dropFirst(index + 1)
             where hashes[index] != nil && hashes[index] == hashes[later] {
-                warnings.append(
-                    "\(schema.name) and \(schemas[later].name) have equal version hashes: SwiftData stops with Duplicate version checksums"
-                )
+                let both = "\(name) and \(schemas[later].name) have equal version hashes"
+                warnings.append("\(both): SwiftData stops with Duplicate version checksums")
             }
-            let newest = Set(
-                index < schemas.count - 1 ? schemas[schemas.count - 1].classes.map(ObjectIdentifier.init) : [])
-            let live = schema.classes.filter { $0.outer?.name.isEmpty == true && newest.contains(ObjectIdentifier($0)) }
+            let newest = index < schemas.count - 1 ? schemas[schemas.count - 1].classes : []
+            let live = schema.classes.filter { type in
+                type.outer?.name.isEmpty == true && newest.contains { $0 === type }
+            }
             if !live.isEmpty {
-                warnings.append(
-                    "\(schema.name) lists live classes, which change with the newest version: \(live.map(\.name).joined(separator: ", ")) (\(schema.place))"
-                )
+                let names = live.map(\.name).joined(separator: ", ")
+                warnings.append("\(name) lists live classes, which change with the newest version: \(names) (\(place))")
             }
         }
         return warnings

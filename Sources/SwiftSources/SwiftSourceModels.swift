@@ -35,17 +35,15 @@ package struct SwiftSourceModels {
     /// - Throws: `swift.noModels` (78) if there is no class with `@Model`, `swift.plan` (78) if there are several plans.
     /// - Complexity: O(classes of all versions).
     package func versions(known: [KnownHashes] = []) throws(MigrationError) -> SourceModelVersions {
-        let resolver = TypeResolver(root: tree.root)
+        let resolver = resolver(known)
         let types = tree.root.allTypes
         guard types.contains(where: \.isModel) else {
             throw MigrationError(
                 "swift.noModels", .configuration, "The Swift sources declare no class with @Model",
                 remedy: "Name the folder that has them", context: .init(path: tokens.first?.file))
         }
-        let plans = types.filter { resolver.conforms($0, to: "SchemaMigrationPlan") }.map {
-            MigrationPlanSyntax($0, resolver)
-        }
-        .filter { !$0.schemas.isEmpty }
+        let planTypes = types.filter { resolver.conforms($0, to: "SchemaMigrationPlan") }
+        let plans = planTypes.map { MigrationPlanSyntax($0, resolver) }.filter { !$0.schemas.isEmpty }
         guard plans.count < 2 else {
             let places = plans.map { "\($0.name) (\($0.place))" }.joined(separator: " and ")
             throw plans[1].place.refusal(
@@ -65,24 +63,35 @@ package struct SwiftSourceModels {
             stages: plans.first?.stages ?? [], warnings: SchemaOrder.warnings(schemas, versions, plans.first))
     }
 
+    /// Returns a resolver that knows one of several classes of a name, if known hashes decide which.
+    private func resolver(_ known: [KnownHashes]) -> TypeResolver {
+        var resolver = TypeResolver(root: tree.root)
+        let twins = Dictionary(grouping: resolver.models, by: \.path).values.filter { classes in
+            classes.count > 1 && known.contains { $0.hashes[classes[0].name] != nil }
+        }
+        let choices: [[TypeScope]] = twins.reduce([[]]) { choices, classes in
+            choices.count > 64 ? [] : choices.flatMap { choice in classes.map { choice + [$0] } }
+        }
+        for choice in choices where !choice.isEmpty {
+            resolver.excluded = Set(twins.joined().map(ObjectIdentifier.init))
+                .subtracting(choice.map(ObjectIdentifier.init))
+            let schema = SchemaDeclaration(name: name, identifier: nil, classes: choice, place: tree.root.place)
+            let standings = SchemaBuilder(schema, resolver, known: known).version().standings
+            if choice.allSatisfy({ ![nil, .unchecked].contains(standings[$0.name]) }) { return resolver }
+        }
+        return TypeResolver(root: tree.root)
+    }
+
     private static func versions(
         of schemas: [SchemaDeclaration], _ resolver: TypeResolver, _ known: [KnownHashes]
     ) -> [SourceModelVersion] {
-        let builders = schemas.map { schema in
-            Result { () throws(MigrationError) in try SchemaBuilder(schema, resolver, known: known) }
-        }
+        let builders = schemas.map { SchemaBuilder($0, resolver, known: known) }
         // What a hash decided in one version holds for the same declarations in another.
-        var decided: [String: InversePairs.Key?] = [:]
-        for case .success(let builder) in builders { decided.merge(builder.decided) { first, _ in first } }
-        return zip(schemas, builders).map { schema, result in
-            switch result {
-            case .success(var builder):
-                builder.decide(by: decided)
-                return builder.version()
-            case .failure(let error):
-                return SourceModelVersion(
-                    name: schema.name, identifier: schema.identifier, place: schema.place, model: .failure(error))
-            }
+        let decided = builders.reduce(into: [:]) { $0.merge($1.decided) { first, _ in first } }
+        return builders.map { builder in
+            var builder = builder
+            builder.decide(by: decided)
+            return builder.version()
         }
     }
 }

@@ -67,7 +67,7 @@ package struct SwiftLexer {
                     if $0.byte() == UInt8(ascii: "`") { $0.advance() }
                 }
             case _ where SwiftLexer.isNameStart(next): take(.word) { $0.passName() }
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): take(.number) { $0.passName() }
+            case _ where SwiftLexer.isDigit(next): take(.number) { $0.passNumber() }
             default: take(.mark) { $0.advance() }
             }
             guard untilClosed, tokens.count == count + 1 else { continue }
@@ -115,9 +115,23 @@ package struct SwiftLexer {
         lastTokenLine = line
     }
 
+    private static func isDigit(_ byte: UInt8?) -> Bool {
+        byte.map((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) == true
+    }
+
     private mutating func passName() {
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        while let next = byte(), SwiftLexer.isNameStart(next) || digits.contains(next) { advance() }
+        while let next = byte(), SwiftLexer.isNameStart(next) || SwiftLexer.isDigit(next) { advance() }
+    }
+
+    /// Reads a number with its fraction and the sign of its exponent. `0.1` behind a single point are two places in tuples.
+    private mutating func passNumber() {
+        let exponent = byte() == UInt8(ascii: "0") && byte(1) == UInt8(ascii: "x") ? "p" : "e"
+        let isPlace = tokens.last?.isMark(".") == true && tokens.dropLast().last?.isMark(".") != true
+        passName()
+        if byte() == UInt8(ascii: "."), SwiftLexer.isDigit(byte(1)), !isPlace { passSignAndName() }
+        let isSigned = byte() == UInt8(ascii: "-") || byte() == UInt8(ascii: "+")
+        let last = bytes[position - 1] | 0x20
+        if isSigned, last == exponent.utf8.first, SwiftLexer.isDigit(byte(1)) { passSignAndName() }
     }
 
     private mutating func passSignAndName() {

@@ -120,6 +120,71 @@ struct EvidenceTests {
         #expect(code(try versions(cycle).versions.first) != nil)
     }
 
+    @Test("A generic class is refused by name and place, and read if the hash agrees")
+    func generic() throws {
+        let text = "@Model final class Box<Content> where Content: Codable { var name: String; var content: Content? }"
+        guard case .failure(let error)? = try versions(text).versions.first?.model else {
+            return #expect(Bool(false), "a generic class was read")
+        }
+        #expect(error.code == "swift.generic" && error.context.entity == "Box" && error.context.line == 2)
+        let plain = "@Model final class Box { var name: String; var content: Data? }"
+        let known = KnownHashes(origin: "s", hashes: try hashes(plain))
+        let version = try #require(try versions(text, known: [known]).versions.first)
+        #expect(version.standings == ["Box": .equal(to: "s")])
+        let other = KnownHashes(origin: "s", hashes: try hashes("@Model final class Box { var name: Int }"))
+        #expect(code(try versions(text, known: [other]).versions.first) == "swift.generic")
+    }
+
+    @Test("A type that no source declares is refused by name and place, and found by the hash if it agrees")
+    func unknownTypes() throws {
+        let text = "@Model final class A { var a: Int\nvar kind: Kit.Kind?; var all: [Kit.Kind] }"
+        guard case .failure(let error)? = try versions(text).versions.first?.model else {
+            return #expect(Bool(false), "an unknown type was read")
+        }
+        #expect(error.code == "swift.type" && error.context.line == 3 && error.context.property == "kind")
+        let kinds = ["enum K: String, Codable { case a }", "enum K: Int, Codable { case a }", "typealias K = Date"]
+        for kind in kinds {
+            let known = try hashes("\(kind)\n@Model class A { var a: Int; var kind: K?; var all: [Data: Int] }")
+            let version = try #require(
+                try versions(text, known: [KnownHashes(origin: "s", hashes: known)]).versions.first)
+            #expect(version.standings == ["A": .equal(to: "s")], "\(kind)")
+        }
+        let structure = try hashes("struct K: Codable { var x: Int }\n@Model class A { var a: Int; var kind: K? }")
+        let known = [KnownHashes(origin: "s", hashes: structure)]
+        #expect(code(try versions(text, known: known).versions.first) == "swift.type")
+        // What no store can keep is refused without a trial.
+        let tuple = try versions("@Model class A { var a: (Int, Int) }", known: known)
+        #expect(code(tuple.versions.first) == "swift.type")
+    }
+
+    @Test("Two classes of one name are refused with both places, and chosen by the hash if it agrees")
+    func twins() throws {
+        let files = [
+            ("App/Item.swift", "import SwiftData\n@Model class Item { var name: String; var list: List? }"),
+            (
+                "App/List.swift",
+                "import SwiftData\n@Model class List { @Relationship(inverse: \\Item.list) var items: [Item] }"
+            ),
+            ("Samples/Item.swift", "import SwiftData\n@Model class Item { var title: String }"),
+            ("Samples/List.swift", "import SwiftData\n@Model class List { var a: Int }"),
+        ]
+        func read(_ files: [(String, String)], _ known: [KnownHashes] = []) throws -> SourceModelVersion {
+            try #require(try SwiftSourceModels(files, name: "App").versions(known: known).versions.first)
+        }
+        guard case .failure(let error) = try read(files).model else {
+            return #expect(Bool(false), "two classes of one name were read")
+        }
+        #expect(error.message.contains("App/") && error.message.contains("Samples/"))
+        #expect(error.remedy?.contains("Name the files or folders of one target") == true)
+        let model = try read(Array(files.prefix(2))).model.get()
+        let known = KnownHashes(origin: "s", hashes: model.entityVersionHashesByName.mapValues(Array.init))
+        let version = try read(files, [known])
+        #expect(version.standings == ["Item": .equal(to: "s"), "List": .equal(to: "s")])
+        #expect(version.places["Item"]?.file == "App/Item.swift")
+        let other = KnownHashes(origin: "s", hashes: ["Item": [1], "List": [2]])
+        #expect(throws: (any Error).self) { try read(files, [other]).model.get() }
+    }
+
     @Test("A rule that is open leaves the entity unchecked, and is named")
     func open() throws {
         let version = try #require(try versions("@Model final class A { var a: URL; let b: Float }").versions.first)

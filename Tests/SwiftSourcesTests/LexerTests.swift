@@ -16,6 +16,16 @@ struct LexerTests {
         #expect(texts("return /}/") == ["return", "/}/"])
     }
 
+    @Test("A number is one token with its fraction and its exponent, and the place in a tuple is not a fraction")
+    func numbers() {
+        #expect(texts("-1_0.5e-3 + 0x1Fp+2-0xe-1") == ["-", "1_0.5e-3", "+", "0x1Fp+2", "-", "0xe", "-", "1"])
+        #expect(
+            texts("2.0.rounded() 1.max pair.0.1") == [
+                "2.0", ".", "rounded", "(", ")", "1", ".", "max", "pair", ".", "0", ".", "1",
+            ])
+        #expect(texts("0...5.5 1e 1e+") == ["0", ".", ".", ".", "5.5", "1e", "1e", "+"])
+    }
+
     @Test("Columns count characters, also behind strings with interpolations and in the lines after them")
     func columns() {
         let tokens = SwiftLexer.tokens(of: "é = \"\\(a + b)\" + c\n  d")

@@ -1,3 +1,4 @@
+import Foundation
 import ManagedModel
 import SwiftSources
 import Testing
@@ -24,7 +25,9 @@ struct RuleTests {
         ("var v: CGFloat!", "no known store has an attribute of the type CGFloat"),
         ("var v: Set<String>", "no known store has a Set"),
         ("var v: [[Int]]", "no known store has a collection of collections"),
-        ("var v: [Int?]", "no known store has an array of optional values"),
+        ("var v: [Int?]", "no known store has a collection of optional values"),
+        ("var v: [String: Int?]", "no known store has a collection of optional values"),
+        ("var v: [String: [Int]]", "no known store has a collection of collections"),
         ("let v: Int", "no known store has a stored let"),
         ("var v: Int = 1 { willSet { use() } }", "no known store has a stored property with observers"),
         (
@@ -75,6 +78,43 @@ struct RuleTests {
         let link = try #require(entity.relationship(named: "v")).definition
         #expect(link.minimumCount == 1 && link.maximumCount == 3 && link.deleteRule == .deny && !link.isOptional)
         #expect(entity.definition.uniquenessConstraints == [["v"]])
+    }
+
+    private static let numbers: [(text: String, value: AttributeValue?)] = [
+        ("1e-5", .double(1e-5)), ("-2.5E+3", .double(-2500)), ("1_000.25", .double(1000.25)), ("3e2", .double(300)),
+        ("0x10", .double(16)), ("0x1p-2", .double(0.25)), ("+1.5", .double(1.5)), ("-0.1", .double(-0.1)),
+        ("47.512345678901234", .double(47.512345678901234)), ("1e200", .double(1e200)), ("007", .double(7)),
+        ("1 - 5", nil), ("2.0.rounded()", nil), ("1e", nil), ("2 * 3.5", nil), ("0b12", nil), ("1e400", nil),
+        ("limits.0.1", nil), ("- 5", nil), ("1...5.0", nil),
+    ]
+
+    @Test("A literal number in any form is the default value, and an expression of numbers is not", arguments: numbers)
+    func number(text: String, value: AttributeValue?) throws {
+        let version = try version("var v: Double = \(text)\nvar w: Decimal = 0.1")
+        let attributes = try #require(try version.model.get().entity(named: "A")).definition.attributes
+        #expect(attributes.map(\.defaultValue) == [value, .decimal(Decimal(string: "0.1") ?? 0)])
+        #expect((version.expressions["A.v"] == nil) == (value != nil))
+    }
+
+    @Test("A literal that its type cannot hold is no default, and is listed as an expression")
+    func unfit() throws {
+        let version = try version(
+            "var a: UInt64 = 18_446_744_073_709_551_615\nvar b: UInt16 = 65_535; var c: Int = 0b11")
+        let attributes = try #require(try version.model.get().entity(named: "A")).definition.attributes
+        #expect(attributes.map(\.defaultValue) == [nil, nil, .integer(3)])
+        #expect(version.expressions == ["A.a": "18_446_744_073_709_551_615", "A.b": "65_535"])
+    }
+
+    @Test("A dictionary is binary data, whatever its values are, and is refused if nothing keeps them")
+    func dictionaries() throws {
+        let more =
+            "struct Box: Codable { var a: Int }\nenum Key: String, Codable { case a }\n@Model class B { var b: Int }"
+        let found = try attributes("var a: [Key: Box]?; var b: Dictionary<Int, Date>; var c: [String: Key] = [:]", more)
+        #expect(found.allSatisfy { $0.type == .binaryData })
+        for type in ["[String: Missing]", "[Missing: Int]", "[String: B]", "[B: String]", "[String: (Int, Int)]"] {
+            let version = try version("var a: \(type)", more)
+            #expect(throws: (any Error).self, "\(type)") { try version.model.get() }
+        }
     }
 
     @Test("A list in Schema, or of a container, says which classes are meant")

@@ -15,10 +15,8 @@ struct DeclarationParser {
     /// The keywords that begin a declaration behind the modifiers.
     private static let keywords: Set<String> = kinds.union([
         "var", "let", "func", "init", "deinit", "subscript", "case", "typealias", "associatedtype", "import",
-        "operator",
-        "precedencegroup", "macro",
+        "operator", "precedencegroup", "macro",
     ])
-    private static let infixMarks: Set<String> = [".", "?", ":", "+", "-", "*", "/", "&", "|", "<", "="]
 
     private let file: String
     private var cursor: TokenCursor
@@ -62,7 +60,7 @@ struct DeclarationParser {
         case "typealias":
             cursor.position += 1
             guard let name = cursor.takeWord() else { return }
-            skipGenerics()
+            cursor.passGenerics()
             if cursor.take("="), let target = cursor.type() {
                 type.aliases.append((name, target, file))
             }
@@ -107,22 +105,11 @@ struct DeclarationParser {
         var name = String(cursor.token?.text.dropFirst() ?? "")
         cursor.position += 1
         while cursor.take(".") { name = cursor.takeWord() ?? name }
-        skipGenerics()
+        cursor.passGenerics()
         // Behind a space a parenthesis is one of the declaration: `@escaping (Int)`.
         let hasArguments = cursor.isMark("(") && (isMacro || cursor.isAdjacent)
         let arguments = hasArguments ? CallArgument.list(cursor.takeBlock()) : []
         return AttributeSyntax(name: name, arguments: arguments, place: place)
-    }
-
-    private mutating func skipGenerics() {
-        guard cursor.isMark("<") else { return }
-        var depth = 0
-        while let token = cursor.token, !token.isMark("{"), token.bracket != -1 {
-            if token.isMark("<") { depth += 1 }
-            if token.isMark(">"), !cursor.isMark("-", -1) { depth -= 1 }
-            cursor.pass()
-            if depth == 0 { return }
-        }
     }
 
     private mutating func readType(
@@ -134,7 +121,7 @@ struct DeclarationParser {
             kind: kind, name: name, place: SourcePlace(file: file, line: line), attributes: prefix.attributes)
         type.isPrivate = !prefix.modifiers.isDisjoint(with: ["private", "fileprivate"])
         type.isGeneric = cursor.isMark("<")
-        skipGenerics()
+        cursor.passGenerics()
         if cursor.isMark(":") {
             repeat {
                 cursor.position += 1
@@ -183,7 +170,7 @@ struct DeclarationParser {
                 found.hasPayload = true
                 cursor.pass()
             }
-            if cursor.take("=") { found.rawValue = readExpression() }
+            if cursor.take("=") { found.rawValue = cursor.takeExpression() }
             type.cases.append(found)
         } while cursor.isMark(",")
     }
@@ -200,9 +187,9 @@ struct DeclarationParser {
             variable.name = cursor.takeWord()
             if variable.name == nil { cursor.pass() }
             if cursor.take(":") { variable.type = cursor.type() }
-            if cursor.take("=") { variable.initial = readExpression() }
+            if cursor.take("=") { variable.initial = cursor.takeExpression() }
             if cursor.isMark("{") {
-                variable.isComputed = !isObserved
+                variable.isComputed = !cursor.isAtObservers
                 variable.body = cursor.takeBlock()
             }
             found.append(variable)
@@ -213,36 +200,5 @@ struct DeclarationParser {
             found[index].type = found[index + 1].type
         }
         type.variables += found
-    }
-
-    /// True at a block that only observes a stored variable.
-    private var isObserved: Bool { cursor.isWord("willSet", 1) || cursor.isWord("didSet", 1) }
-
-    /// Reads an expression up to a comma, a semicolon, a block of observers, a bracket that closes, or a line that does not
-    /// continue it.
-    private mutating func readExpression() -> ArraySlice<SwiftToken> {
-        let start = cursor.position
-        while let token = cursor.token {
-            if token.isMark(",") || token.isMark(";") || token.bracket == -1 { break }
-            if cursor.position > start {
-                if token.isMark("{"), isObserved { break }
-                if token.isFirstOnLine, !continues(token) { break }
-            }
-            cursor.pass()
-            // The comma of `Dictionary<String, Int>()` ends nothing.
-            guard cursor.isMark("<"), cursor.isAdjacent, token.text.first?.isUppercase == true else { continue }
-            var behind = self
-            behind.skipGenerics()
-            if behind.cursor.isMark(">", -1) { cursor = behind.cursor }
-        }
-        return cursor.tree.tokens[start..<cursor.position]
-    }
-
-    private func continues(_ token: SwiftToken) -> Bool {
-        if token.kind == .mark, Self.infixMarks.contains(token.text) || [">", "!"].contains(token.text) { return true }
-        if token.isWord("as") || token.isWord("is") { return true }
-        guard let last = cursor.token(-1) else { return false }
-        return last.kind == .mark && Self.infixMarks.contains(last.text) && !last.isMark("?")
-            || last.kind == .word && ["try", "await", "as", "is"].contains(last.text)
     }
 }

@@ -20,22 +20,6 @@ package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// An argument of a call or an attribute.
-struct CallArgument: Sendable {
-    let label: String?
-    let value: ArraySlice<SwiftToken>
-
-    /// Cuts the tokens between parentheses into arguments.
-    static func list(_ tokens: ArraySlice<SwiftToken>) -> [CallArgument] {
-        tokens.parts(at: ",").map { part in
-            guard let first = part.first, first.kind == .word, part.dropFirst().first?.isMark(":") == true else {
-                return CallArgument(label: nil, value: part)
-            }
-            return CallArgument(label: first.text, value: part.dropFirst(2))
-        }
-    }
-}
-
 /// An attribute in front of a declaration, `@Attribute(.unique)`, or a macro in its place, `#Index<Book>([\.title])`.
 struct AttributeSyntax: Sendable {
     /// The name without the sign, and without a module's name.

@@ -50,7 +50,11 @@ struct AttributeReader {
             var shape = try collection(of: element, "Set")
             shape.doubts.append(("no known store has a Set", false))
             return shape
-        case .dictionary: return Shape(.binaryData)
+        case .dictionary(let key, let value):
+            // JSON, also of plain values.
+            var shape = Shape(.binaryData)
+            for part in [key, value] { shape.doubts += try collection(of: part, "Dictionary").doubts }
+            return shape
         case .color:
             var shape = Shape(.composite)
             shape.composites[path] = ["linearRed", "linearGreen", "linearBlue", "opacity"].map { name in
@@ -71,7 +75,7 @@ struct AttributeReader {
     private func collection(of element: ResolvedType, _ name: String) throws(Refusal) -> Shape {
         switch element.unwrapped {
         case .primitive(_, let type):
-            let doubt = element.isOptional ? "no known store has an array of optional values" : nil
+            let doubt = element.isOptional ? "no known store has a collection of optional values" : nil
             var shape = Shape(.transformable, doubt: doubt)
             shape.attribute.valueTransformerName = "NSSecureUnarchiveFromData"
             shape.attribute.valueClassName = "\(name)<\(type)>"
@@ -114,9 +118,7 @@ struct AttributeReader {
         shape.doubts += customCoding(scope)
         var elements: [AttributeDefinition] = []
         for member in scope.declaration?.stored ?? [] {
-            let values = InitialValueReader(resolver: resolver)
-            let implied = values.type(of: member.initial, in: scope, file: member.place.file)
-            guard let name = member.name, let syntax = member.type ?? implied else {
+            guard let name = member.name, let syntax = resolver.values.type(of: member, in: scope) else {
                 throw Refusal(reason: "the type of a member of \(scope.path) is not written (\(member.place))")
             }
             let type = resolver.resolve(syntax, in: scope, file: member.place.file)

@@ -13,6 +13,8 @@ struct ClassModel {
     var links: [Link] = []
     var doubts: [SourceDoubt] = []
     var expressions: [String: String] = [:]
+    /// The attributes whose types the sources do not show.
+    var unknown: [String] = []
 
     struct Link {
         var definition: RelationshipDefinition
@@ -26,6 +28,33 @@ struct ClassModel {
 
     func key(_ link: Link) -> InversePairs.Key {
         InversePairs.Key(entity: entity.name, property: link.definition.name)
+    }
+
+    /// The readings of the attributes whose types the sources do not show, for a hash to choose from: each is a single value, or
+    /// the raw value of an enumeration. None if there are too many to try.
+    var readings: [ClassModel] {
+        guard unknown.count < 3 else { return [] }
+        return unknown.reduce([self]) { readings, name in readings.flatMap { $0.readings(of: name) } }
+    }
+
+    private func readings(of name: String) -> [ClassModel] {
+        guard let index = entity.attributes.firstIndex(where: { $0.name == name }) else { return [] }
+        let raws: [AttributeType] = [.string, .integer64, .integer32, .integer16, .double]
+        let values: [AttributeType] = raws + [.boolean, .float, .decimal, .date, .uuid, .uri, .binaryData]
+        return values.map { type in
+            var reading = self
+            reading.entity.attributes[index].type = type
+            return reading
+        }
+            + raws.map { type in
+                var (reading, element) = (self, AttributeDefinition(name: name, type: type))
+                element.isOptional = true
+                reading.entity.attributes[index].type = .composite
+                reading.entity.attributes[index].compositeName = name
+                reading.entity.attributes[index].userInfo["EnumType"] = "true"
+                reading.composites[name] = [element]
+                return reading
+            }
     }
 }
 
@@ -47,7 +76,7 @@ struct ClassReader {
 
     /// Reads a class.
     ///
-    /// - Throws: `swift.generic`, `swift.member`, `swift.type`, `swift.annotation` (78), with file, line, entity and property.
+    /// - Throws: `swift.member`, `swift.type`, `swift.annotation` (78), with file, line, entity and property.
     static func read(_ scope: TypeScope, _ resolver: TypeResolver) throws(MigrationError) -> ClassModel {
         var reader = ClassReader(
             scope: scope, resolver: resolver,
@@ -67,28 +96,31 @@ struct ClassReader {
         variable.place.refusal(code, message, remedy: remedy, entity: scope.name, property: variable.name)
     }
 
-    private mutating func doubt(_ reason: String, isRefused: Bool = false) {
+    /// Notes a doubt, with the code of the refusal if it is more than one.
+    private mutating func doubt(
+        _ reason: String, _ code: MigrationError.Code? = nil, remedy: String = SourceRemedy.like
+    ) {
+        let refusal = code.map {
+            self.refusal($0, reason + ", and no hash at hand agrees with what it would be", remedy: remedy)
+        }
         result.doubts.append(
             SourceDoubt(
-                isRefused: isRefused, entity: scope.name, property: variable.name, reason: reason, place: variable.place
-            ))
+                refusal: refusal, entity: scope.name, property: variable.name, reason: reason, place: variable.place))
     }
 
     private mutating func readHead(_ declaration: TypeDeclaration) throws(MigrationError) {
         guard declaration.isClosed else {
             throw refusal("swift.member", "The brace that ends the class is missing", remedy: "Correct the source")
         }
-        guard !declaration.isGeneric else {
-            throw refusal("swift.generic", "A generic class with @Model is not read", remedy: SourceRemedy.store)
-        }
+        if declaration.isGeneric { doubt("the class is generic", "swift.generic") }
         for attribute in declaration.attributes where !Self.plainClassAttributes.contains(attribute.name) {
-            doubt("the macro @\(attribute.name) may add members that no source shows", isRefused: true)
+            doubt("the macro @\(attribute.name) may add members that no source shows", "swift.unproven")
         }
-        for type in declaration.inherited {
-            let found = resolver.resolve(type, in: scope.outer ?? scope, file: scope.place.file)
-            guard case .model(let parent) = found else { continue }
-            (result.parent, result.entity.superentityName) = (parent, parent.name)
-            doubt("no known store shows how a class is kept that inherits from \(parent.path)", isRefused: true)
+        for case .named(let names, _) in declaration.inherited {
+            let parent = resolver.type(names, in: scope.outer ?? scope, file: scope.place.file)
+            guard let parent, parent.declaration?.kind == .class else { continue }
+            if parent.isModel { (result.parent, result.entity.superentityName) = (parent, parent.name) }
+            doubt("no known store shows how a class is kept that inherits from \(parent.path)", "swift.unproven")
         }
     }
 
@@ -97,9 +129,7 @@ struct ClassReader {
             throw refusal(
                 "swift.member", "A pattern of several names is not read", remedy: "Declare each property by itself")
         }
-        let values = InitialValueReader(resolver: resolver)
-        let implied = values.type(of: variable.initial, in: scope, file: variable.place.file)
-        guard let syntax = variable.type ?? implied else {
+        guard let syntax = resolver.values.type(of: variable, in: scope) else {
             throw refusal(
                 "swift.type", "The type of \(name) is not written, and its initial value does not say it",
                 remedy: "Write the type: var \(name): Type")
@@ -112,29 +142,29 @@ struct ClassReader {
         if options.flags.contains("unique") { result.entity.uniquenessConstraints.append([name]) }
         let type = resolver.resolve(syntax, in: scope, file: variable.place.file)
         switch type.unwrapped {
-        case _ where options.transformer != nil: try addAttribute(name, type, syntax, options)
+        case _ where options.transformer != nil: addAttribute(name, type, syntax, options)
         case .model(let destination): addLink(name, to: destination, false, type, syntax, options)
         case .array(.model(let destination)): addLink(name, to: destination, true, type, syntax, options)
         case .set(.model(let destination)):
             doubt("no known store has a relationship of the type Set")
             addLink(name, to: destination, true, type, syntax, options)
-        default: try addAttribute(name, type, syntax, options)
+        default: addAttribute(name, type, syntax, options)
         }
     }
 
     private mutating func noteDoubts(_ options: PropertyOptions) {
         if variable.isLet { doubt("no known store has a stored let") }
-        if variable.isLazy { doubt("no known store has a lazy property", isRefused: true) }
+        if variable.isLazy { doubt("no known store has a lazy property", "swift.unproven") }
         if !variable.body.isEmpty { doubt("no known store has a stored property with observers") }
         for attribute in variable.attributes where !Self.plainAttributes.contains(attribute.name) {
-            doubt("the property wrapper or macro @\(attribute.name) may change how it is stored", isRefused: true)
+            doubt("the property wrapper or macro @\(attribute.name) may change how it is stored", "swift.unproven")
         }
         if options.flags.contains("preserveValueOnDeletion") {
             doubt("no known store has an attribute with .preserveValueOnDeletion")
         }
         if options.hashModifier != nil { doubt("no known store has a property with a hash modifier") }
         if options.minimum != nil || options.maximum != nil { doubt("no known store has a relationship with counts") }
-        for option in options.unknown { doubt("the option .\(option) is not known", isRefused: true) }
+        for option in options.unknown { doubt("the option .\(option) is not known", "swift.unproven") }
     }
 
     private mutating func addLink(
@@ -158,7 +188,7 @@ struct ClassReader {
 
     private mutating func addAttribute(
         _ name: String, _ type: ResolvedType, _ syntax: TypeSyntax, _ options: PropertyOptions
-    ) throws(MigrationError) {
+    ) {
         if case .primitive(_, let type) = type.unwrapped, TypeResolver.unseen.contains(type) {
             doubt("no known store has an attribute of the type \(type)")
         }
@@ -170,10 +200,12 @@ struct ClassReader {
             do throws(AttributeReader.Refusal) {
                 shape = try AttributeReader(resolver: resolver).shape(of: type, named: name)
             } catch {
-                throw refusal("swift.type", "\(name): \(error.reason)", remedy: SourceRemedy.type)
+                shape = .init(.binaryData)
+                result.unknown.append(name)
+                doubt(error.reason, "swift.type", remedy: SourceRemedy.type)
             }
         }
-        for reason in shape.doubts { doubt(reason.text, isRefused: reason.isRefused) }
+        for reason in shape.doubts { doubt(reason.text, reason.isRefused ? "swift.unproven" : nil) }
         var attribute = shape.attribute
         attribute.name = name
         attribute.isOptional = type.isOptional
@@ -188,11 +220,10 @@ struct ClassReader {
             attribute.compositeName = name
             result.composites.merge(shape.composites) { $1 }
         }
-        let values = InitialValueReader(resolver: resolver)
-        switch values.value(of: variable.initial, in: scope, file: variable.place.file) {
-        case .none: break
-        case .literal(let literal): attribute.defaultValue = literal.asDefault(of: attribute.type)
-        case .expression(let text): result.expressions[name] = text
+        let literal = resolver.values.value(of: variable, in: scope)
+        attribute.defaultValue = literal?.asDefault(of: attribute.type)
+        if attribute.defaultValue == nil, ![[], ["nil"]].contains(variable.initial.map(\.text)) {
+            result.expressions[name] = variable.initial.text
         }
         result.entity.attributes.append(attribute)
     }
@@ -237,7 +268,7 @@ struct ClassReader {
 
 /// Advice that several refusals give.
 enum SourceRemedy {
-    static let store = "Make a store of that version, an empty one is enough, and name it in place of the sources"
-    static let type =
-        "Give the sources that declare it too, separated by commas; else make a store of that version and name it in place of the sources"
+    static let like = "Name a store of that version with --like, or in place of the sources"
+    static let store = "make a store of that version and name it in place of the sources"
+    static let type = "Give all sources of one target and no others, separated by commas; else " + store
 }

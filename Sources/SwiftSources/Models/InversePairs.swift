@@ -42,11 +42,9 @@ struct InversePairs {
             let candidates = keys[link.definition.destinationEntityName, default: []].filter { other in
                 other != key && inverses[other] == nil && links[other]?.definition.destinationEntityName == key.entity
             }
-            if !candidates.isEmpty { open[key] = candidates }
-        }
-        for (key, candidates) in open {
-            let words = candidates.map { "\($0): \(links[$0]?.form ?? "")" }
-            forms[key] = "\(key): \(links[key]?.form ?? "") | " + words.joined(separator: " | ")
+            guard !candidates.isEmpty else { continue }
+            open[key] = candidates
+            forms[key] = ([key] + candidates).map { "\($0): \(links[$0]?.form ?? "")" }.joined(separator: " | ")
         }
     }
 

@@ -4,28 +4,35 @@ import ManagedModel
 /// Derives the model of a version from its classes.
 struct SchemaBuilder {
     private let schema: SchemaDeclaration
-    private let classes: [ClassModel]
+    private var classes: [ClassModel] = []
     private var pairs: InversePairs
     private let known: [KnownHashes]
 
-    /// Reads the classes of a version, and those that they reach by relationships, and decides the pairs that the known hashes
-    /// decide.
-    ///
+    /// The reason why the classes cannot be read.
+    private var problem: MigrationError?
+
+    /// Reads the classes of a version, and those that they reach by relationships, and decides what the known hashes decide.
+    init(_ schema: SchemaDeclaration, _ resolver: TypeResolver, known: [KnownHashes]) {
+        (self.schema, self.known) = (schema, known)
+        do throws(MigrationError) { classes = try Self.classes(of: schema, resolver) } catch { problem = error }
+        pairs = InversePairs(classes)
+        decideByHashes()
+    }
+
     /// - Throws: `swift.schema`, `swift.twoClasses`, and the errors of ``ClassReader/read(_:_:)`` (78).
-    init(_ schema: SchemaDeclaration, _ resolver: TypeResolver, known: [KnownHashes]) throws(MigrationError) {
-        self.schema = schema
-        self.known = known
+    private static func classes(
+        of schema: SchemaDeclaration, _ resolver: TypeResolver
+    ) throws(MigrationError) -> [ClassModel] {
         if let entry = schema.unknown.first {
             throw schema.place.refusal(
-                "swift.schema", "The list of models names no class with @Model that the sources declare: \(entry)",
+                "swift.schema",
+                "The list of models names no class with @Model that the sources declare, or several: \(entry)",
                 remedy: SourceRemedy.type)
         }
         guard !schema.classes.isEmpty else {
             throw schema.place.refusal(
                 "swift.schema", "\(schema.name) lists no models that can be read",
-                remedy:
-                    "Write them as [A.self, B.self]; or make a store of that version and name it in place of the sources"
-            )
+                remedy: "Write them as [A.self, B.self]; or " + SourceRemedy.store)
         }
         var queue = schema.classes
         var reached: [String: TypeScope] = [:]
@@ -44,23 +51,35 @@ struct SchemaBuilder {
             classes.append(model)
             queue += model.links.map(\.destination) + (model.parent.map { [$0] } ?? [])
         }
-        self.classes = classes
-        pairs = InversePairs(classes)
-        try decideByHashes()
+        return classes
     }
 
-    /// Decides pairs of relationships without `inverse:` by the known hashes.
-    private mutating func decideByHashes() throws(MigrationError) {
-        for entity in Set(pairs.open.keys.map(\.entity)).sorted() {
+    /// Decides pairs of relationships without `inverse:`, and attributes of unknown types, by the known hashes.
+    private mutating func decideByHashes() {
+        for index in classes.indices {
+            let entity = classes[index].entity.name
             let wanted = known.compactMap { $0.hashes[entity] }
-            guard !wanted.isEmpty, pairs.open.keys.contains(where: { $0.entity == entity }) else { continue }
-            for reading in pairs.readings(of: entity) {
-                var decided = pairs
-                decided.decide(reading)
-                let hash = VersionHash.entityHashes(of: try model(decided.inverses))[entity]?.bytes
-                guard let hash, wanted.contains(hash) else { continue }
-                pairs = decided
+            let isOpen = pairs.open.keys.contains { $0.entity == entity } || !classes[index].unknown.isEmpty
+            let trials = wanted.isEmpty || !isOpen ? [] : self.trials(of: index)
+            for trial in trials {
+                guard let model = try? trial.model(), let hash = VersionHash.entityHashes(of: model)[entity]?.bytes,
+                    wanted.contains(hash)
+                else { continue }
+                self = trial
                 break
+            }
+        }
+    }
+
+    /// Returns what the version may be, by the readings of a class.
+    private func trials(of index: Int) -> [SchemaBuilder] {
+        let readings = pairs.readings(of: classes[index].entity.name)
+        return classes[index].readings.flatMap { reading in
+            readings.map { inverses in
+                var trial = self
+                trial.classes[index] = reading
+                trial.pairs.decide(inverses)
+                return trial
             }
         }
     }
@@ -88,8 +107,9 @@ struct SchemaBuilder {
         var standings: [String: EntityStanding] = [:]
         let result: Result<ManagedObjectModel, MigrationError>
         do throws(MigrationError) {
+            if let problem { throw problem }
             try checkPairs()
-            let model = try model(pairs.inverses)
+            let model = try model()
             for (name, hash) in VersionHash.entityHashes(of: model) {
                 let origin = known.first { $0.hashes[name] != nil && $0.hashes[name] == hash.bytes }?.origin
                 standings[name] = origin.map(EntityStanding.equal(to:)) ?? .unchecked
@@ -131,22 +151,18 @@ struct SchemaBuilder {
 
     /// Refuses what no known store shows, unless the entity's hash agrees.
     private func checkDoubts(_ standings: [String: EntityStanding]) throws(MigrationError) {
-        let doubts = classes.lazy.flatMap(\.doubts)
-        guard let first = doubts.first(where: { $0.isRefused && standings[$0.entity] == .unchecked }) else { return }
-        throw first.place.refusal(
-            "swift.unproven", first.reason + ", and no hash at hand agrees with what it would be",
-            remedy: "Name a store of that version with --like, or in place of the sources", entity: first.entity,
-            property: first.property)
+        let doubts = classes.lazy.flatMap(\.doubts).filter { standings[$0.entity] == .unchecked }
+        if let refusal = doubts.compactMap(\.refusal).first { throw refusal }
     }
 
-    private func model(_ inverses: [InversePairs.Key: InversePairs.Key]) throws(MigrationError) -> ManagedObjectModel {
+    private func model() throws(MigrationError) -> ManagedObjectModel {
         var definition = ModelDefinition()
         definition.versionIdentifiers = schema.identifier.map { [$0] } ?? []
         for model in classes.sorted(by: { $0.entity.name < $1.entity.name }) {
             var entity = model.entity
             entity.relationships = model.links.map { link in
                 var relationship = link.definition
-                relationship.inverseName = inverses[model.key(link)]?.property
+                relationship.inverseName = pairs.inverses[model.key(link)]?.property
                 return relationship
             }
             let names = Self.add(model.composites, of: entity.name, to: &definition.composites)

@@ -22,9 +22,9 @@ package enum EntityStanding: Sendable, Equatable {
 }
 
 /// A part of a class for which no known store shows what SwiftData makes of it.
-package struct SourceDoubt: Sendable, Equatable {
-    /// True if a model with it is refused unless the hash of a store agrees; false if it only stays unchecked.
-    package let isRefused: Bool
+package struct SourceDoubt: Sendable {
+    /// The error of a model whose hash agrees with no store; nil if the entity only stays unchecked then.
+    let refusal: MigrationError?
     package let entity: String
     package let property: String?
     /// A sentence without a full stop.

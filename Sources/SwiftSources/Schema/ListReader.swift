@@ -70,4 +70,11 @@ struct ListReader {
         guard let names = tokens.names, names.last == "self" else { return nil }
         return resolver.type(Array(names.dropLast()), in: scope, file: file)
     }
+
+    /// Returns an entry as text, with the places of what it names.
+    func text(_ entry: Entry) -> String {
+        let found = resolver.types(entry.tokens.names?.dropLast() ?? [], in: entry.scope, file: entry.file)
+        let places = found.map(\.place.description).joined(separator: " and ")
+        return entry.tokens.text + (found.isEmpty ? "" : " (\(places))")
+    }
 }

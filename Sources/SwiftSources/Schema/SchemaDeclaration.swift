@@ -11,13 +11,16 @@ struct SchemaDeclaration {
     let place: SourcePlace
     /// The entries of the list that name no class; such a version cannot be read.
     var unknown: [String] = []
+}
 
+extension SchemaDeclaration {
     /// Reads the version that a type declares.
     init(_ scope: TypeScope, _ resolver: TypeResolver) {
         let list = ListReader("models", of: scope, resolver)
-        (classes, unknown) = Self.classes(of: list)
-        (name, place) = (scope.path, scope.place)
-        identifier = Self.identifier(of: scope)
+        let (classes, unknown) = Self.classes(of: list)
+        self.init(
+            name: scope.path, identifier: Self.identifier(of: scope), classes: classes, place: scope.place,
+            unknown: unknown)
     }
 
     /// Reads the version of sources that declare none: the classes of the largest list that makes a schema or a container, if it
@@ -36,12 +39,12 @@ struct SchemaDeclaration {
                 index = content?.endIndex ?? index + 1
             }
         }
-        let classes = resolver.root.allTypes.filter(\.isModel)
+        let classes = resolver.models
         let largest = lists.max { $0.count < $1.count } ?? classes
         let ids = Set(largest.map(ObjectIdentifier.init))
         let isWhole = lists.allSatisfy { ids.isSuperset(of: $0.map(ObjectIdentifier.init)) }
-        self.classes = isWhole ? largest : classes
-        (self.name, identifier, place) = (name, "1.0.0", classes.first?.place ?? SourcePlace(file: "", line: 0))
+        let place = classes.first?.place ?? SourcePlace(file: "", line: 0)
+        self.init(name: name, identifier: "1.0.0", classes: isWhole ? largest : classes, place: place)
     }
 
     /// Returns the classes of a list, each once, and the entries that name none.
@@ -51,7 +54,7 @@ struct SchemaDeclaration {
         var unknown: [String] = []
         for entry in list.entries {
             guard let type = list.type(entry), type.isModel else {
-                unknown.append(entry.tokens.text)
+                unknown.append(list.text(entry))
                 continue
             }
             if seen.insert(ObjectIdentifier(type)).inserted { classes.append(type) }

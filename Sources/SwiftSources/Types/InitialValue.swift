@@ -2,16 +2,6 @@ import Foundation
 import ManagedModel
 import SwiftTokens
 
-/// The value that a property has in a new object.
-enum InitialValue: Equatable {
-    /// None, or `nil`.
-    case none
-    /// A literal, or a constant whose literal the sources show. A number with a point is a decimal.
-    case literal(AttributeValue)
-    /// An expression whose value no source shows, as text.
-    case expression(String)
-}
-
 /// Reads initial values: literals, and the constants and raw values that they name.
 struct InitialValueReader {
     /// The number of constants in a row that are followed.
@@ -19,13 +9,12 @@ struct InitialValueReader {
 
     let resolver: TypeResolver
 
-    func value(
-        of tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String, depth: Int = 0
-    ) -> InitialValue {
-        if tokens.isEmpty || tokens.count == 1 && tokens.first?.isWord("nil") == true { return .none }
-        if let literal = Self.literal(tokens) { return .literal(literal) }
-        let found = depth < Self.greatestDepth ? constant(tokens, in: scope, file: file, depth) : nil
-        return found.map(InitialValue.literal) ?? .expression(tokens.text)
+    /// Returns the literal that a variable begins with, or that of the constant which it names; nil for none, `nil`, and an
+    /// expression whose value no source shows.
+    func value(of variable: VariableDeclaration, in scope: TypeScope, depth: Int = 0) -> AttributeValue? {
+        if let literal = Self.literal(variable.initial) { return literal }
+        guard depth < Self.greatestDepth else { return nil }
+        return constant(variable.initial, in: scope, file: variable.place.file, depth)
     }
 
     /// Returns the value of `Limits.most`, `Kind.book.rawValue` and `Self.most`.
@@ -36,13 +25,12 @@ struct InitialValueReader {
         let isRaw = names.count > 2 && names.last == "rawValue"
         if isRaw { names.removeLast() }
         guard let name = names.popLast() else { return nil }
-        let owner =
-            names.isEmpty ? resolver.root : resolver.type(names, in: scope, file: file)
-        guard let owner else { return nil }
+        guard let owner = names.isEmpty ? resolver.root : resolver.type(names, in: scope, file: file) else {
+            return nil
+        }
         if isRaw { return rawValue(of: name, of: owner) }
         guard let constant = owner.constant(name), constant.isLet else { return nil }
-        let value = value(of: constant.initial, in: owner, file: constant.place.file, depth: depth + 1)
-        return if case .literal(let literal) = value { literal } else { nil }
+        return value(of: constant, in: owner, depth: depth + 1)
     }
 
     /// Returns the raw value of a case: a literal, else the case's name or the number after the last.
@@ -60,19 +48,22 @@ struct InitialValueReader {
         return nil
     }
 
-    /// Returns the type that an initial value shows: that of a literal, or the one whose initializer, case or constant it names.
-    func type(of tokens: ArraySlice<SwiftToken>, in scope: TypeScope, file: String) -> TypeSyntax? {
+    /// Returns the type of a variable: the one that is written, else that of the literal that it begins with, or the one whose
+    /// initializer, case or constant it begins with; nil for other expressions.
+    func type(of variable: VariableDeclaration, in scope: TypeScope) -> TypeSyntax? {
+        if let type = variable.type { return type }
+        let tokens = variable.initial
         switch Self.literal(tokens) {
         case .boolean?: return .named(["Bool"])
         case .integer?: return .named(["Int"])
-        case .decimal?: return .named(["Double"])
+        case .decimal?, .double?: return .named(["Double"])
         default: if tokens.first?.kind == .string { return .named(["String"]) }
         }
         if let type = calledType(tokens) { return type }
         // `Date.now`, `Kind.book`.
         guard let names = tokens.names, let last = names.last, names.count > 1 else { return nil }
         let owner = Array(names.dropLast())
-        guard let type = resolver.type(owner, in: scope, file: file), type.declaration != nil else {
+        guard let type = resolver.type(owner, in: scope, file: variable.place.file), type.declaration != nil else {
             return owner == ["Date"] && ["now", "distantPast", "distantFuture"].contains(last) ? .named(owner) : nil
         }
         if let constant = type.constant(last) { return constant.type }
@@ -101,18 +92,25 @@ struct InitialValueReader {
             if first.isWord("false") { return .boolean(false) }
             if first.kind == .string { return first.literalText.map { .string($0) } }
         }
-        // `-1.5` is a sign, a number, a point and a number.
-        let sign = first.isMark("-") ? "-" : ""
-        let rest = tokens.dropFirst(sign.count)
-        let isNumber = rest.enumerated().allSatisfy { $0 == 1 ? $1.isMark(".") : $1.kind == .number }
-        guard isNumber, rest.count == 1 || rest.count == 3 else { return nil }
-        let digits = rest.map(\.text).joined().replacing("_", with: "")
+        let isSigned = tokens.count == 2 && (first.isMark("-") || first.isMark("+"))
+        guard let last = tokens.last, last.kind == .number, tokens.count == 1 || isSigned,
+            !isSigned || first.range.upperBound == last.range.lowerBound
+        else { return nil }
+        return number(last.text, sign: isSigned ? first.text : "")
+    }
+
+    /// Returns a number: a decimal if it has a fraction or an exponent, a double if no decimal has its value.
+    private static func number(_ text: String, sign: String) -> AttributeValue? {
+        let digits = text.replacing("_", with: "")
         let radix = ["0x": 16, "0b": 2, "0o": 8][digits.prefix(2)]
-        if let integer = Int64(sign + (radix == nil ? digits : String(digits.dropFirst(2))), radix: radix ?? 10) {
+        if let integer = Int64(sign + digits.dropFirst(radix == nil ? 0 : 2), radix: radix ?? 10) {
             return .integer(integer)
         }
-        guard digits.utf8.allSatisfy({ $0 < 0x3A || $0 | 0x20 == UInt8(ascii: "e") }) else { return nil }
-        return Decimal(string: sign + digits).map { .decimal($0) }
+        guard let double = Double(sign + digits), double.isFinite else { return nil }
+        guard let decimal = Decimal(string: sign + digits), Double(decimal.description) == double else {
+            return .double(double)
+        }
+        return .decimal(decimal)
     }
 }
 
@@ -121,11 +119,13 @@ extension AttributeValue {
     func asDefault(of type: AttributeType) -> AttributeValue? {
         switch (type, self) {
         case (.boolean, .boolean), (.string, .string), (.integer64, .integer), (.decimal, .decimal): self
+        case (.double, .double), (.float, .double): self
         case (.integer16, .integer(let number)): Int16(exactly: number) == nil ? nil : self
         case (.integer32, .integer(let number)): Int32(exactly: number) == nil ? nil : self
         case (.double, .integer(let number)), (.float, .integer(let number)): .double(Double(number))
         case (.double, .decimal(let number)), (.float, .decimal(let number)):
-            .double(NSDecimalNumber(decimal: number).doubleValue)
+            // NSDecimalNumber's own conversion may miss the nearest value.
+            Double(number.description).map { .double($0) }
         case (.decimal, .integer(let number)): .decimal(Decimal(number))
         default: nil
         }

@@ -13,7 +13,7 @@ indirect enum ResolvedType {
     case optional(ResolvedType)
     case array(ResolvedType)
     case set(ResolvedType)
-    case dictionary
+    case dictionary(ResolvedType, ResolvedType)
     /// A type that the sources do not show, with the reason.
     case unknown(String)
 
@@ -28,6 +28,13 @@ struct TypeResolver {
     private static let modules: Set<String> = ["Swift", "Foundation", "SwiftUI", "CoreGraphics", "SwiftData"]
 
     let root: TypeScope
+    /// The classes that are not meant: another one of the same name is.
+    var excluded: Set<ObjectIdentifier> = []
+
+    var values: InitialValueReader { InitialValueReader(resolver: self) }
+
+    /// The classes with `@Model`.
+    var models: [TypeScope] { root.allTypes.filter { $0.isModel && !excluded.contains(ObjectIdentifier($0)) } }
 
     private static let primitives: [String: AttributeType] = [
         "Bool": .boolean, "String": .string, "Int": .integer64, "Int64": .integer64, "UInt64": .integer64,
@@ -48,7 +55,7 @@ struct TypeResolver {
         case .optional(let wrapped): return .optional(inner(wrapped))
         case .array(let element): return .array(inner(element))
         case .set(let element): return .set(inner(element))
-        case .dictionary: return .dictionary
+        case .dictionary(let key, let value): return .dictionary(inner(key), inner(value))
         case .other(let text): return .unknown("the type \(text) is none that SwiftData keeps")
         case .named(let names, let arguments):
             switch lookUp(names, in: scope, file: file, depth: depth) {
@@ -122,7 +129,7 @@ struct TypeResolver {
 
     private func member(_ name: String, of scopes: [TypeScope], _ file: String) -> Meaning? {
         let visible = scopes.flatMap { $0.types[name, default: []] }.filter {
-            $0.declaration?.isPrivate != true || $0.place.file == file
+            ($0.declaration?.isPrivate != true || $0.place.file == file) && !excluded.contains(ObjectIdentifier($0))
         }
         let near = visible.filter { $0.place.file == file }
         let types = near.isEmpty ? visible : near
