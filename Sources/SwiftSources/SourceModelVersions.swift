@@ -32,18 +32,23 @@ package struct SourceModelVersions: Sendable {
         return ways[destination]
     }
 
-    /// Describes how near a store is to the versions: the version with the most equal entities, and the entities that differ.
+    /// Finds the version that a store is nearest to: the one with the most equal entities and the fewest others, of several the
+    /// last.
     ///
-    /// - Parameter hashes: the version hashes of the store.
-    /// - Returns: nil if no version has an entity of the store.
-    package func nearest(to hashes: [String: [UInt8]]) -> (version: SourceModelVersion, differing: [String])? {
-        var best: (version: SourceModelVersion, differing: [String], equal: Int)?
+    /// - Parameter distance: counts other differences, which decide between versions that are as near.
+    /// - Returns: the version and the entities that differ; nil if no version has an entity of the store's names.
+    package func nearest(
+        to hashes: [String: [UInt8]], distance: (ManagedObjectModel) -> Int = { _ in 0 }
+    ) -> (version: SourceModelVersion, differing: [String])? {
+        var best: (rank: (Int, Int, Int), version: SourceModelVersion, differing: [String])?
         for version in versions + others {
             guard case .success(let model) = version.model else { continue }
             let own = VersionHash.entityHashes(of: model)
-            let equal = own.count { hashes[$0.key] != nil && hashes[$0.key] == $0.value.bytes }
-            let names = Set(own.keys).union(hashes.keys).filter { own[$0]?.bytes != hashes[$0] }.sorted()
-            if equal >= best?.equal ?? 1 { best = (version, names, equal) }
+            let names = Set(own.keys).union(hashes.keys)
+            let differing = names.filter { own[$0]?.bytes != hashes[$0] }.sorted()
+            guard names.count < own.count + hashes.count else { continue }
+            let rank = (names.count - differing.count, -differing.count, -distance(model))
+            if best.map({ rank >= $0.rank }) ?? true { best = (rank, version, differing) }
         }
         return best.map { ($0.version, $0.differing) }
     }

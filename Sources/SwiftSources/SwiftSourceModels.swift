@@ -67,7 +67,7 @@ package struct SwiftSourceModels {
     private func resolver(_ known: [KnownHashes]) -> TypeResolver {
         var resolver = TypeResolver(root: tree.root)
         let twins = Dictionary(grouping: resolver.models, by: \.path).values.filter { classes in
-            classes.count > 1 && known.contains { $0.hashes[classes[0].name] != nil }
+            classes.count > 1 && known.contains { !$0.hashes(of: classes[0].name).isEmpty }
         }
         let choices: [[TypeScope]] = twins.reduce([[]]) { choices, classes in
             choices.count > 64 ? [] : choices.flatMap { choice in classes.map { choice + [$0] } }

@@ -14,6 +14,14 @@ package struct CallArgument: Sendable {
     }
 }
 
+/// An attribute in front of a declaration, `@Attribute(.unique)`, or a macro in its place, `#Index<Book>([\.title])`.
+package struct AttributeSyntax: Sendable {
+    /// The name without the sign, and without a module's name.
+    package let name: String
+    package let arguments: [CallArgument]
+    package let place: SourcePlace
+}
+
 extension TokenCursor {
     private static let infixMarks: Set<String> = [".", "?", ":", "+", "-", "*", "/", "&", "|", "<", "="]
 
@@ -30,6 +38,19 @@ extension TokenCursor {
             pass()
             if depth == 0 { return }
         }
+    }
+
+    /// Reads an attribute or a macro with its arguments, which begins here.
+    package mutating func takeAttribute(file: String) -> AttributeSyntax {
+        let place = SourcePlace(file: file, line: token?.line ?? 0)
+        let isMacro = token?.kind == .directive
+        var name = String(token?.text.dropFirst() ?? "")
+        position += 1
+        while take(".") { name = takeWord() ?? name }
+        passGenerics()
+        // Behind a space a parenthesis is one of the declaration: `@escaping (Int)`.
+        let hasArguments = isMark("(") && (isMacro || isAdjacent)
+        return AttributeSyntax(name: name, arguments: hasArguments ? CallArgument.list(takeBlock()) : [], place: place)
     }
 
     /// Reads an expression up to a comma, a semicolon, a block of observers, a bracket that closes, or a line that does not

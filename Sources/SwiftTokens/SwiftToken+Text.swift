@@ -11,7 +11,7 @@ extension SwiftToken {
 
     private static func multiline(_ body: Substring, _ hashes: Substring) -> String? {
         guard body.count > 6, body.hasSuffix("\"\"\"") else { return nil }
-        var lines = body.dropFirst(3).dropLast(3).split(separator: "\n", omittingEmptySubsequences: false)
+        var lines = body.dropFirst(3).dropLast(3).split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         guard lines.count > 1, let indent = lines.popLast() else { return nil }
         let texts = lines.dropFirst().map { $0.hasPrefix(indent) ? $0.dropFirst(indent.count) : $0 }
         return unescaped(texts.joined(separator: "\n")[...], escape: "\\" + hashes)
@@ -27,6 +27,12 @@ extension SwiftToken {
         while let range = rest.firstRange(of: escape) {
             result += rest[..<range.lowerBound]
             rest = rest[range.upperBound...]
+            // The text goes on in the next line.
+            let line = rest.drop { $0 == " " || $0 == "\t" }
+            if line.first == "\n" {
+                rest = line.dropFirst()
+                continue
+            }
             guard let next = rest.popFirst() else { return nil }
             if let plain = escapes[next] {
                 result.append(plain)

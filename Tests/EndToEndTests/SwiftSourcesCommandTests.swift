@@ -97,6 +97,14 @@ struct SwiftSourcesCommandTests {
         try write("hashes.txt", "let hashes = [\n\(lines.joined(separator: "\n"))\n]\n")
         let listed = try run("migrate", "old.store", "b.store", "--to", Self.trips, "--like", "hashes.txt")
         #expect(listed.code == 0 && listed.output.contains("equal to hashes.txt"), "\(listed.messages)")
+        // Expectations of a test, with the hashes of both versions.
+        let old = try model(Self.trips + ":SchemaV1").entityVersionHashesByName
+        let expectations = [old, hashes].joined().map {
+            "#expect(hashes[\"\($0.key)\"] == \"\($0.value.hexadecimal)\")"
+        }
+        try write("HashTests.swift", expectations.joined(separator: "\n"))
+        let tested = try run("plan", "old.store", "d.store", "--to", Self.trips, "--like", "HashTests.swift")
+        #expect(tested.output.contains("Traveller, Trip equal to HashTests.swift"), "\(tested.output)")
         try write("none.txt", "nothing\n")
         #expect(try run("migrate", "old.store", "c.store", "--to", Self.trips, "--like", "none.txt").code == 78)
         #expect(try run("migrate", "old.store", "c.store", "--to", Self.trips, "--like", "absent").code == 66)
@@ -201,6 +209,8 @@ struct SwiftSourcesCommandTests {
         )
         let seen = try run("plan", "kept.store", "new.store", "--to", "App", "--unmapped-stages", "structure")
         #expect(seen.output.contains("The store is of no version of App"), "\(seen.output)\(seen.messages)")
+        #expect(seen.output.contains("the nearest is V2, which differs in Note"), "\(seen.output)")
+        #expect(seen.output.contains("Note.mark is in the model only"), "\(seen.output)")
         #expect(seen.code == 0)
         let refused = try run("plan", "kept.store", "new.store", "--to", "App")
         #expect(
@@ -227,6 +237,24 @@ struct SwiftSourcesCommandTests {
             "migrate", "old.store", "new.store", "--to", "App", "--unchecked", "allow", "--mapping",
             "V2..V3=stage.json")
         #expect(mapped.code == 0, "\(mapped.messages)")
+    }
+
+    @Test("The case that an enumeration begins with is its default, and one that no column has is named")
+    func cases() throws {
+        try makeNotes()
+        let kinds = "enum Kind: String, Codable { case plain = \"p\", rich }\nenum Day: Codable { case first, last }\n"
+        let members = "var kind: Kind = Kind.plain; var day: Day = Day.first"
+        try write("App/Notes.swift", Self.custom.replacing("var length: Int = 0", with: members) + kinds)
+        let outcome = try run(
+            "migrate", "old.store", "new.store", "--to", "App", "--unchecked", "allow", "--unmapped-stages",
+            "structure")
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(outcome.output.contains("Note.day begins with Day.first in the sources"), "\(outcome.output)")
+        #expect(!outcome.output.contains("Note.kind begins"))
+        let rows = try ReferenceStore.read(path: folder.file("new.store"), model: model("App:V3"))
+        let kind = try #require(rows.schema.tables[0].columns.firstIndex { $0.name == "ZKIND" })
+        #expect(rows.tables[0][2]?.values[kind] == .text("p"))
+        #expect(try run("verify", "old.store", "new.store", "--to", "App", "--unmapped-stages", "structure").code == 0)
     }
 
     @Test("A required structure whose initial value is an expression is asked for by the name of its element")

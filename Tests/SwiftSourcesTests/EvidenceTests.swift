@@ -30,6 +30,11 @@ struct EvidenceTests {
         let version = try #require(try versions(text, known: [known]).versions.first)
         #expect(version.standings == ["A": .equal(to: "old.store"), "B": .unchecked])
         #expect(version.unchecked == ["B"])
+        // A list may have hashes of several versions, and names of other things.
+        let hash = try #require(try hashes(text)["B"])
+        let list = KnownHashes(origin: "list", names: ["expect", "A", "B"], hashes: [[1], hash])
+        #expect(
+            try versions(text, known: [list]).versions.first?.standings == ["A": .unchecked, "B": .equal(to: "list")])
     }
 
     @Test("A pair without inverse: is refused with its readings, and decided by a hash either way")
@@ -116,6 +121,8 @@ struct EvidenceTests {
         let version = try #require(try versions(text, known: [known]).versions.first)
         #expect(try version.model.get().entity(named: "Dog")?.definition.superentityName == "Animal")
         #expect(version.unchecked.isEmpty)
+        let plain = "class Base { var stored: Int = 0 }\n@Model final class Item: Base { var name: String }"
+        #expect(code(try versions(plain).versions.first) == "swift.unproven")
         let cycle = "@Model class A: B { var a: Int }\n@Model class B: A { var b: Int }"
         #expect(code(try versions(cycle).versions.first) != nil)
     }
@@ -206,6 +213,20 @@ struct EvidenceTests {
         #expect(found?.version.name == "Models")
         #expect(found?.differing == ["B"])
         #expect(try versions(text).nearest(to: ["C": [1]]) == nil)
+        // Of versions with as many equal entities, the one with the fewest others is nearest.
+        let schemas = ["V1": "[A.self, V1.B.self]", "V2": "[A.self, V2.B.self, V2.C.self]"].map { name, list in
+            """
+            enum \(name): VersionedSchema {
+                static let models: [any PersistentModel.Type] = \(list)
+                @Model final class B { var \(name.lowercased()): Int }
+                @Model final class C { var c: Int }
+            }
+            """
+        }
+        let both = try versions("@Model final class A { var a: Int }\n" + schemas.sorted().joined(separator: "\n"))
+        #expect(both.versions.map(\.name) == ["V1", "V2"])
+        #expect(both.nearest(to: store)?.version.name == "V1")
+        #expect(both.nearest(to: store)?.differing == ["B"])
     }
 
     @Test("Stages lead from version to version by the fewest, and none leads back")

@@ -39,6 +39,11 @@ struct RuleTests {
         ("@Relationship(minimumModelCount: 1) var v: [B]", "no known store has a relationship with counts"),
         ("var v: Set<B>", "no known store has a relationship of the type Set"),
         ("var v: Int\n#Index<A>(.rtree([\\.v]))", "an index of the kind .rtree([\\.v]) is left out"),
+        (
+            "var v: Sign",
+            "no known store has an enumeration with raw values of that type, as Sign"
+        ),
+        ("var v: Site?", "no known store has an attribute of the type URL"),
         ("var v: Outer?", "no known store shows the columns of a structure in a structure"),
         ("var v: Plain?", "no known store has an enumeration without raw values in a structure"),
     ]
@@ -47,6 +52,8 @@ struct RuleTests {
     func open(member: String, doubt: String) throws {
         let more = """
             typealias Link = URL
+            enum Sign: Int8, Codable { case plus = 1, minus = -1 }
+            struct Site: Codable { var link: URL; var size: Float }
             struct Inner: Codable { var a: Int }
             struct Outer: Codable { var inner: Inner }
             enum Kind: Codable { case a, b }
@@ -103,6 +110,37 @@ struct RuleTests {
         let attributes = try #require(try version.model.get().entity(named: "A")).definition.attributes
         #expect(attributes.map(\.defaultValue) == [nil, nil, .integer(3)])
         #expect(version.expressions == ["A.a": "18_446_744_073_709_551_615", "A.b": "65_535"])
+    }
+
+    @Test(
+        "The raw value of a case is the default of an enumeration's element, and other initial values are expressions")
+    func cases() throws {
+        let version = try version(
+            """
+            var a: Kind = .book; var b: Kind? = Kind.film; var c: Level = A.Level.high; var d: Kind = .preferred
+            var e: Kind? = .none; var f: Filter = .none; var g: Plain = .one; var h: Kind = Kind.make()
+            enum Level: Int, Codable { case low = 3, high }
+            """,
+            """
+            enum Kind: String, Codable { case book = "b", film; static let preferred = Kind.film }
+            enum Filter: String, Codable { case none }
+            enum Plain: Codable { case one }
+            """)
+        let model = try version.model.get()
+        let values = try #require(model.entity(named: "A")).definition.attributes.map { attribute in
+            attribute.compositeName.flatMap { model.definition.composites[$0]?.first?.defaultValue }
+        }
+        #expect(
+            values == [.string("b"), .string("film"), .integer(4), nil, nil, .string("none"), nil, nil])
+        #expect(version.expressions.keys.sorted() == ["A.d", "A.e", "A.g", "A.h"])
+    }
+
+    @Test("A text over several lines is a default, also with lines that go on and with the line ends of Windows")
+    func texts() throws {
+        let text = "var a: String = \"\"\"\n    one \\\n    two\n      three\n    \"\"\""
+        for source in [text, text.replacing("\n", with: "\r\n")] {
+            #expect(try attributes(source).map(\.defaultValue) == [.string("one two\n  three")])
+        }
     }
 
     @Test("A dictionary is binary data, whatever its values are, and is refused if nothing keeps them")

@@ -65,8 +65,8 @@ struct SwiftModelArgument {
 enum LikeArgument {
     /// Reads a store's metadata, or a text.
     ///
-    /// A line of a text has the name of an entity and its hash, as 64 hexadecimal digits or in base64; marks between and around
-    /// them do not count, so that a list in a source or in JSON serves too. Other lines are passed over.
+    /// A text has names of entities and hashes, as 64 hexadecimal digits or in base64, in any order: an entity's name is in its
+    /// hash. So a list in a source or in JSON serves too, and the hashes of several versions.
     ///
     /// - Throws: `like.noHashes` (78) if there are none; the errors of reading the file.
     static func load(_ path: String) throws(MigrationError) -> KnownHashes {
@@ -77,20 +77,14 @@ enum LikeArgument {
             return KnownHashes(origin: path, hashes: hashes)
         }
         let text = String(decoding: try InputFile.read(path, what: "list of version hashes"), as: UTF8.self)
-        var hashes: [String: [UInt8]] = [:]
-        for line in text.split(whereSeparator: \.isNewline) {
-            let words = line.split { !($0.isLetter || $0.isNumber || "+/=_.".contains($0)) || $0 == ":" }
-            guard let hash = words.lazy.compactMap({ bytes(String($0)) }).first,
-                let name = words.first(where: { bytes(String($0)) == nil && $0 != "=" })
-            else { continue }
-            hashes[String(name)] = hash
-        }
+        let words = Set(text.split { !($0.isLetter || $0.isNumber || "+/=_".contains($0)) }.map(String.init))
+        let hashes = Set(words.compactMap(bytes))
         guard !hashes.isEmpty else {
             throw MigrationError(
                 "like.noHashes", .configuration, "The file has no version hashes",
-                remedy: "Name a store, or a text with the name and the hash of an entity on each line", at: path)
+                remedy: "Name a store, or a text with the names and the hashes of its entities", at: path)
         }
-        return KnownHashes(origin: path, hashes: hashes)
+        return KnownHashes(origin: path, names: words, hashes: hashes)
     }
 
     /// Returns the 32 bytes of a hash as text; nil for other words.

@@ -21,11 +21,14 @@ enum SwiftModelWording {
     static func nearest(
         _ argument: SwiftModelArgument, to hashes: [String: [UInt8]], model: ManagedObjectModel?
     ) -> [String] {
-        guard let (version, differing) = argument.versions.nearest(to: hashes), !hashes.isEmpty else {
+        let found = argument.versions.nearest(to: hashes) { derived in
+            model.map { ModelDifference.describe(storeModel: $0.whole, model: derived).count } ?? 0
+        }
+        guard let (version, differing) = found, !hashes.isEmpty else {
             return ["The store is of no version of \(argument.path), and has no entity of any"]
         }
         var lines = [
-            "The store is of no version of \(argument.path): the nearest is \(version.name), and \(differing.joined(separator: ", ")) differ: the sources are older or newer than the store"
+            "The store is of no version of \(argument.path): the nearest is \(version.name), which differs in \(differing.joined(separator: ", ")): the sources are older or newer than the store"
         ]
         guard let model, case .success(let derived) = version.model else { return lines }
         lines += ModelDifference.describe(storeModel: model.whole, model: derived).prefix(12)

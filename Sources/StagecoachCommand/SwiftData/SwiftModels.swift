@@ -126,8 +126,28 @@ struct SwiftModels {
         var notes = destination.versions.warnings
         if let version = destination.chosen { notes += SwiftModelWording.standing(of: version) }
         if source == nil { notes += SwiftModelWording.nearest(destination, to: hashes, model: model) }
+        notes += valuesLeftOut(model)
         notes += unmapped(steps).map { "\($0.label) is migrated by structure only: its code does not run" }
         return notes
+    }
+
+    /// The required structures and enumerations that are new, and whose elements are all optional: no rule asks for a value of
+    /// them, and their initial values are expressions.
+    private func valuesLeftOut(_ model: ManagedObjectModel) -> [String] {
+        guard let version = destination.chosen, case .success(let derived) = version.model else { return [] }
+        return derived.definition.entities.flatMap { entity in
+            let old = model.entity(named: entity.renamingIdentifier ?? entity.name)?.definition.attributes
+            return entity.attributes.compactMap { attribute -> String? in
+                let label = "\(entity.name).\(attribute.name)"
+                let elements = attribute.compositeName.flatMap { derived.definition.composites[$0] } ?? []
+                guard let old, !attribute.isOptional, let text = version.expressions[label], !elements.isEmpty,
+                    elements.allSatisfy(\.isOptional),
+                    !old.contains(where: { [attribute.name, attribute.renamingIdentifier].contains($0.name) })
+                else { return nil }
+                return
+                    "\(label) begins with \(text) in the sources: objects that are there already get no value, where a mapping model gives none"
+            }
+        }
     }
 
     /// The note on a store whose own identifier is that of another version.

@@ -37,8 +37,6 @@ struct DeclarationParser {
         return root
     }
 
-    private var place: SourcePlace { SourcePlace(file: file, line: cursor.token?.line ?? 0) }
-
     private mutating func readMembers(of type: inout TypeDeclaration, depth: Int) {
         while cursor.token != nil {
             let start = cursor.position
@@ -51,7 +49,7 @@ struct DeclarationParser {
     private mutating func readMember(_ prefix: Prefix, of type: inout TypeDeclaration, _ depth: Int) {
         guard let token = cursor.token else { return }
         if token.kind == .directive, ["#Unique", "#Index"].contains(token.text) {
-            return type.macros.append(readAttribute())
+            return type.macros.append(cursor.takeAttribute(file: file))
         }
         guard token.kind == .word, Self.keywords.contains(token.text), !cursor.isMark(".", -1) else { return }
         switch token.text {
@@ -77,7 +75,7 @@ struct DeclarationParser {
         var prefix = Prefix()
         while let token = cursor.token {
             if token.kind == .attribute {
-                prefix.attributes.append(readAttribute())
+                prefix.attributes.append(cursor.takeAttribute(file: file))
             } else if token.kind == .word, Self.modifiers.contains(token.text), isModifier {
                 prefix.modifiers.insert(token.text)
                 cursor.position += 1
@@ -96,20 +94,6 @@ struct DeclarationParser {
         if next.isMark("(") { next.pass() }
         guard let token = next.token, token.kind == .word else { return next.token?.kind == .attribute }
         return Self.keywords.contains(token.text) || Self.modifiers.contains(token.text)
-    }
-
-    /// Reads an attribute or a macro with its arguments.
-    private mutating func readAttribute() -> AttributeSyntax {
-        let place = self.place
-        let isMacro = cursor.token?.kind == .directive
-        var name = String(cursor.token?.text.dropFirst() ?? "")
-        cursor.position += 1
-        while cursor.take(".") { name = cursor.takeWord() ?? name }
-        cursor.passGenerics()
-        // Behind a space a parenthesis is one of the declaration: `@escaping (Int)`.
-        let hasArguments = cursor.isMark("(") && (isMacro || cursor.isAdjacent)
-        let arguments = hasArguments ? CallArgument.list(cursor.takeBlock()) : []
-        return AttributeSyntax(name: name, arguments: arguments, place: place)
     }
 
     private mutating func readType(
@@ -180,7 +164,7 @@ struct DeclarationParser {
         var found: [VariableDeclaration] = []
         repeat {
             cursor.position += 1
-            var variable = VariableDeclaration(place: place)
+            var variable = VariableDeclaration(place: SourcePlace(file: file, line: cursor.token?.line ?? 0))
             (variable.isLet, variable.attributes) = (isLet, prefix.attributes)
             variable.isStatic = !prefix.modifiers.isDisjoint(with: ["static", "class"])
             variable.isLazy = prefix.modifiers.contains("lazy")

@@ -1,32 +1,4 @@
-import Diagnostics
 import SwiftTokens
-
-/// A place in a source.
-package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
-    package let file: String
-    /// The line, from 1.
-    package let line: Int
-
-    package var description: String { "\(file):\(line)" }
-
-    /// Returns a refusal of what stands here.
-    func refusal(
-        _ code: MigrationError.Code, _ message: String, remedy: String, entity: String? = nil, property: String? = nil
-    ) -> MigrationError {
-        let isKnown = !file.isEmpty
-        return MigrationError(
-            code, .configuration, message, remedy: remedy,
-            context: .init(path: isKnown ? file : nil, line: isKnown ? line : nil, entity: entity, property: property))
-    }
-}
-
-/// An attribute in front of a declaration, `@Attribute(.unique)`, or a macro in its place, `#Index<Book>([\.title])`.
-struct AttributeSyntax: Sendable {
-    /// The name without the sign, and without a module's name.
-    let name: String
-    let arguments: [CallArgument]
-    let place: SourcePlace
-}
 
 struct VariableDeclaration: Sendable {
     /// The name; nil for a pattern of several names in parentheses.

@@ -13,9 +13,7 @@ struct AttributeReader {
     let resolver: TypeResolver
 
     /// The reason why a type cannot be kept.
-    struct Refusal: Error {
-        let reason: String
-    }
+    struct Refusal: Error { let reason: String }
 
     /// An attribute, without its name and flags.
     struct Shape {
@@ -44,7 +42,9 @@ struct AttributeReader {
         _ type: ResolvedType, _ path: String, depth: Int, isOptional: Bool
     ) throws(Refusal) -> Shape {
         switch type.unwrapped {
-        case .primitive(let type, _): return Shape(type)
+        case .primitive(let type, let name):
+            let isSeen = !TypeResolver.unseen.contains(name) || name == "Float" && depth > 0
+            return Shape(type, doubt: isSeen ? nil : "no known store has an attribute of the type \(name)")
         case .array(let element): return try collection(of: element, "Array")
         case .set(let element):
             var shape = try collection(of: element, "Set")
@@ -91,7 +91,12 @@ struct AttributeReader {
     private func enumeration(_ scope: TypeScope, _ path: String, isElement: Bool) throws(Refusal) -> Shape {
         let cases = scope.declaration?.cases ?? []
         let raw = resolver.rawType(of: scope)
-        if let raw, isElement { return Shape(raw) }
+        var doubt = isElement ? "no known store has an enumeration without raw values in a structure" : nil
+        if let raw {
+            let isSeen = [.string, .integer64].contains(raw)
+            doubt = isSeen ? nil : "no known store has an enumeration with raw values of that type, as \(scope.path)"
+            if isElement { return Shape(raw, doubt: doubt) }
+        }
         if raw == nil, cases.contains(where: \.hasPayload) {
             let doubt = isElement ? nil : "no known store has an attribute of an enumeration with payloads"
             return Shape(.binaryData, doubt: doubt, isRefused: true)
@@ -101,7 +106,6 @@ struct AttributeReader {
         guard !elements.isEmpty else { throw Refusal(reason: "the enumeration \(scope.path) has no cases") }
         if let raw { elements = [AttributeDefinition(name: name, type: raw)] }
         for index in elements.indices { elements[index].isOptional = true }
-        let doubt = isElement ? "no known store has an enumeration without raw values in a structure" : nil
         var shape = Shape(.composite, doubt: doubt)
         shape.composites[path] = elements
         shape.attribute.userInfo["EnumType"] = "true"

@@ -189,9 +189,6 @@ struct ClassReader {
     private mutating func addAttribute(
         _ name: String, _ type: ResolvedType, _ syntax: TypeSyntax, _ options: PropertyOptions
     ) {
-        if case .primitive(_, let type) = type.unwrapped, TypeResolver.unseen.contains(type) {
-            doubt("no known store has an attribute of the type \(type)")
-        }
         var shape = AttributeReader.Shape(.transformable)
         if let transformer = options.transformer {
             shape.attribute.valueTransformerName = transformer
@@ -220,9 +217,13 @@ struct ClassReader {
             attribute.compositeName = name
             result.composites.merge(shape.composites) { $1 }
         }
-        let literal = resolver.values.value(of: variable, in: scope)
-        attribute.defaultValue = literal?.asDefault(of: attribute.type)
-        if attribute.defaultValue == nil, ![[], ["nil"]].contains(variable.initial.map(\.text)) {
+        var value = resolver.values.value(of: variable, in: scope)?.asDefault(of: attribute.type)
+        attribute.defaultValue = value
+        if case .enumeration(let found) = type.unwrapped, let element = result.composites[name]?.first {
+            value = resolver.values.rawValue(of: variable, of: found, in: scope)?.asDefault(of: element.type)
+            result.composites[name]?[0].defaultValue = value
+        }
+        if value == nil, ![[], ["nil"]].contains(variable.initial.map(\.text)) {
             result.expressions[name] = variable.initial.text
         }
         result.entity.attributes.append(attribute)

@@ -1,8 +1,12 @@
 import Diagnostics
 import ManagedModel
+import SwiftTokens
 
 /// Derives the model of a version from its classes.
 struct SchemaBuilder {
+    /// The number of classes that all trials of one class may derive.
+    private static let greatestWork = 1 << 16
+
     private let schema: SchemaDeclaration
     private var classes: [ClassModel] = []
     private var pairs: InversePairs
@@ -44,7 +48,9 @@ struct SchemaBuilder {
                 throw scope.place.refusal(
                     "swift.twoClasses",
                     "\(schema.name) has two classes of the name \(scope.name): \(other.place) and \(scope.place)",
-                    remedy: "Name the files or folders of one target only")
+                    remedy:
+                        "Name the files or folders of one target only; relationships of a version lead to its own classes"
+                )
             }
             reached[scope.name] = scope
             let model = try ClassReader.read(scope, resolver)
@@ -58,10 +64,10 @@ struct SchemaBuilder {
     private mutating func decideByHashes() {
         for index in classes.indices {
             let entity = classes[index].entity.name
-            let wanted = known.compactMap { $0.hashes[entity] }
+            let wanted = known.reduce(into: Set()) { $0.formUnion($1.hashes(of: entity)) }
             let isOpen = pairs.open.keys.contains { $0.entity == entity } || !classes[index].unknown.isEmpty
             let trials = wanted.isEmpty || !isOpen ? [] : self.trials(of: index)
-            for trial in trials {
+            for trial in trials where trials.count <= Self.greatestWork / classes.count {
                 guard let model = try? trial.model(), let hash = VersionHash.entityHashes(of: model)[entity]?.bytes,
                     wanted.contains(hash)
                 else { continue }
@@ -111,7 +117,7 @@ struct SchemaBuilder {
             try checkPairs()
             let model = try model()
             for (name, hash) in VersionHash.entityHashes(of: model) {
-                let origin = known.first { $0.hashes[name] != nil && $0.hashes[name] == hash.bytes }?.origin
+                let origin = hash.bytes.flatMap { bytes in known.first { $0.hashes(of: name).contains(bytes) }?.origin }
                 standings[name] = origin.map(EntityStanding.equal(to:)) ?? .unchecked
             }
             try checkDoubts(standings)

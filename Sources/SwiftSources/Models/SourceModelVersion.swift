@@ -1,16 +1,27 @@
 import Diagnostics
 import ManagedModel
+import SwiftTokens
 
 /// Version hashes that are known to be those of a SwiftData app.
 package struct KnownHashes: Sendable {
     /// Their origin, for messages: a store's path, or that of a list.
-    package let origin: String
-    /// 32 bytes by entity name.
-    package let hashes: [String: [UInt8]]
+    let origin: String
+    /// The names of the entities; of a list in a text, all of its words.
+    private let names: Set<String>
+    /// 32 bytes each. An entity's name is in its hash, so none proves another entity.
+    private let hashes: Set<[UInt8]>
 
-    package init(origin: String, hashes: [String: [UInt8]]) {
-        (self.origin, self.hashes) = (origin, hashes)
+    package init(origin: String, names: Set<String>, hashes: Set<[UInt8]>) {
+        (self.origin, self.names, self.hashes) = (origin, names, hashes)
     }
+
+    /// - Parameter hashes: 32 bytes by entity name.
+    package init(origin: String, hashes: [String: [UInt8]]) {
+        self.init(origin: origin, names: Set(hashes.keys), hashes: Set(hashes.values))
+    }
+
+    /// Returns the hashes that an entity may have.
+    func hashes(of entity: String) -> Set<[UInt8]> { names.contains(entity) ? hashes : [] }
 }
 
 /// The evidence for an entity that was derived from sources.

@@ -33,6 +33,18 @@ struct InitialValueReader {
         return value(of: constant, in: owner, depth: depth + 1)
     }
 
+    /// Returns the raw value of the case that a variable begins with, `Kind.book` or `.book`; nil if it is none of the type.
+    func rawValue(of variable: VariableDeclaration, of type: TypeScope, in scope: TypeScope) -> AttributeValue? {
+        // Of an optional, `.none` is nil.
+        guard let name = variable.initial.last?.text, name != "none" || variable.type?.isOptional == false else {
+            return nil
+        }
+        let owner = variable.initial.dropLast(2)
+        let isImplied = owner.isEmpty && variable.initial.first?.isMark(".") == true
+        let isOwn = owner.names.map { resolver.type($0, in: scope, file: variable.place.file) === type } == true
+        return isImplied || isOwn ? rawValue(of: name, of: type) : nil
+    }
+
     /// Returns the raw value of a case: a literal, else the case's name or the number after the last.
     private func rawValue(of name: String, of type: TypeScope) -> AttributeValue? {
         guard type.declaration?.kind == .enum, let raw = resolver.rawType(of: type) else { return nil }
