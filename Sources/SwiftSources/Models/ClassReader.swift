@@ -96,7 +96,7 @@ struct ClassReader {
         variable.place.refusal(code, message, remedy: remedy, entity: scope.name, property: variable.name)
     }
 
-    /// Notes a doubt, with the code of the refusal if it is more than one.
+    /// Notes a doubt. With a code the class is refused unless a hash agrees.
     private mutating func doubt(
         _ reason: String, _ code: MigrationError.Code? = nil, remedy: String = SourceRemedy.like
     ) {

@@ -77,7 +77,7 @@ struct SchemaBuilder {
         }
     }
 
-    /// Returns what the version may be, by the readings of a class.
+    /// Returns the version in each reading of a class.
     private func trials(of index: Int) -> [SchemaBuilder] {
         let readings = pairs.readings(of: classes[index].entity.name)
         return classes[index].readings.flatMap { reading in
@@ -90,7 +90,7 @@ struct SchemaBuilder {
         }
     }
 
-    /// Decides the pairs that are written as others which a hash has decided in another version.
+    /// Decides pairs as a hash did in another version, where they are written alike.
     ///
     /// - Parameter decided: the inverse by form; nil for none.
     mutating func decide(by decided: [String: InversePairs.Key?]) {
