@@ -4,8 +4,8 @@ import SwiftTokens
 
 /// Derives the model of a version from its classes.
 struct SchemaBuilder {
-    /// The number of classes that all trials of one class may derive.
-    private static let greatestWork = 1 << 16
+    /// The number of classes that are derived in all trials together.
+    private static let greatestWork = 1 << 17
 
     private let schema: SchemaDeclaration
     private var classes: [ClassModel] = []
@@ -62,18 +62,18 @@ struct SchemaBuilder {
 
     /// Decides pairs of relationships without `inverse:`, and attributes of unknown types, by the known hashes.
     private mutating func decideByHashes() {
+        var work = Self.greatestWork
         for index in classes.indices {
             let entity = classes[index].entity.name
             let wanted = known.reduce(into: Set()) { $0.formUnion($1.hashes(of: entity)) }
             let isOpen = pairs.open.keys.contains { $0.entity == entity } || !classes[index].unknown.isEmpty
             let trials = wanted.isEmpty || !isOpen ? [] : self.trials(of: index)
-            for trial in trials where trials.count <= Self.greatestWork / classes.count {
-                guard let model = try? trial.model(), let hash = VersionHash.entityHashes(of: model)[entity]?.bytes,
-                    wanted.contains(hash)
-                else { continue }
-                self = trial
-                break
+            work -= trials.count * classes.count
+            let trial = trials.first { trial in
+                guard work > 0, let model = try? trial.model() else { return false }
+                return VersionHash.entityHashes(of: model)[entity]?.bytes.map(wanted.contains) == true
             }
+            if let trial { self = trial }
         }
     }
 
