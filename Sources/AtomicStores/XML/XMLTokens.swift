@@ -19,11 +19,11 @@ final class XMLTokens {
 
     let window: ByteWindow
     /// The names of the open elements.
-    private var open: [String] = []
+    @exclusivity(unchecked) private var open: [String] = []
     /// True if the element that began ends with its tag.
-    private var isEmptyElement = false
-    private var hasRoot = false
-    private var bytes: [UInt8] = []
+    @exclusivity(unchecked) private var isEmptyElement = false
+    @exclusivity(unchecked) private var hasRoot = false
+    @exclusivity(unchecked) private var bytes: [UInt8] = []
 
     init(_ window: ByteWindow) { self.window = window }
 
@@ -156,15 +156,29 @@ final class XMLTokens {
 
     private func readName() throws(MigrationError) -> String {
         bytes.removeAll(keepingCapacity: true)
-        while let byte = try window.peek(), !Self.isBlank(byte),
-            byte != UInt8(ascii: ">"), byte != UInt8(ascii: "="), byte != UInt8(ascii: "/"), byte != UInt8(ascii: "<")
-        {
-            bytes.append(byte)
-            window.pass()
-            guard bytes.count <= Self.mostName else { throw malformed("a name is longer than 4,096 bytes") }
+        let isWhole = try readBytes(into: &bytes, limit: Self.mostName) { byte in
+            Self.isBlank(byte) || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "=") || byte == UInt8(ascii: "/")
+                || byte == UInt8(ascii: "<")
         }
+        guard isWhole else { throw malformed("a name is longer than 4,096 bytes") }
         guard !bytes.isEmpty else { throw malformed("a tag has no name") }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads bytes up to the first that ends them, or to the end of the file. Returns false if they are more than the limit.
+    @inline(__always)
+    private func readBytes(
+        into target: inout [UInt8], limit: Int, until isEnd: (UInt8) -> Bool
+    ) throws(MigrationError) -> Bool {
+        while let rest = try window.rest() {
+            var count = 0
+            while count < rest.count, !isEnd(rest[count]) { count += 1 }
+            guard target.count + count <= limit else { return false }
+            target.append(contentsOf: UnsafeBufferPointer(rebasing: rest[..<count]))
+            window.pass(count)
+            if count < rest.count { break }
+        }
+        return true
     }
 
     // MARK: Attributes
@@ -201,17 +215,13 @@ final class XMLTokens {
         let quote = try openQuote()
         bytes.removeAll(keepingCapacity: true)
         while true {
+            let isWhole = try readBytes(into: &bytes, limit: Self.mostName) { byte in
+                byte == quote || byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&")
+            }
             guard let byte = try window.peek() else { throw truncated() }
             if byte == quote { break }
-            guard byte != UInt8(ascii: "<"), bytes.count < Self.mostName else {
-                throw malformed("the value of an attribute does not end")
-            }
-            if byte == UInt8(ascii: "&") {
-                try readReference(into: &bytes)
-            } else {
-                bytes.append(byte)
-                window.pass()
-            }
+            guard isWhole, byte == UInt8(ascii: "&") else { throw malformed("the value of an attribute does not end") }
+            try readReference(into: &bytes)
         }
         window.pass()
         return String(decoding: bytes, as: UTF8.self)
@@ -250,24 +260,15 @@ final class XMLTokens {
         text.removeAll(keepingCapacity: text.capacity < 1 << 20)
         if isEmptyElement { return }
         while true {
-            guard let rest = try window.rest() else { throw truncated() }
-            var count = 0
-            while count < rest.count {
-                let byte = rest[count]
-                if byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\\") && isEscaped {
-                    break
-                }
-                count += 1
+            let isWhole = try readBytes(into: &text, limit: limit) { byte in
+                byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") || byte == UInt8(ascii: "\\") && isEscaped
             }
-            guard text.count + count <= limit else { throw AtomicStoreError.tooLarge(limit, window.path) }
-            text.append(contentsOf: UnsafeBufferPointer(rebasing: rest[..<count]))
-            let stop = count < rest.count ? rest[count] : 0
-            window.pass(count)
-            if stop == UInt8(ascii: "&") {
-                try readReference(into: &text)
-            } else if stop == UInt8(ascii: "\\") {
-                try readEscape(into: &text)
-            } else if stop == UInt8(ascii: "<") {
+            guard isWhole else { throw AtomicStoreError.tooLarge(limit, window.path) }
+            switch try window.peek() {
+            case UInt8(ascii: "&"): try readReference(into: &text)
+            case UInt8(ascii: "\\"): try readEscape(into: &text)
+            case nil: throw truncated()
+            default:
                 if try window.isAt("<![CDATA[") {
                     try readCharacterData(into: &text, limit: limit)
                 } else if try !passAside() {
