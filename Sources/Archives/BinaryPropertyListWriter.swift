@@ -24,7 +24,7 @@ struct BinaryPropertyListWriter {
     private static let firstLargeUID = 1 << 16
 
     private let limits: BinaryPropertyList.Limits
-    private var output = Array("bplist00".utf8)
+    private var output = PropertyListBytes(Array("bplist00".utf8))
     private var offsets: [Int] = []
     private var leaves: [PropertyListLeaf: Int] = [:]
     /// The objects of UIDs below ``firstLargeUID``, each plus one, which need no hash; 0 for none.
@@ -95,11 +95,11 @@ struct BinaryPropertyListWriter {
 
     /// Adds a leaf as an object of its own, also if an equal one is there. It returns the object's number.
     mutating func add(leaf: PropertyListValue) -> Int {
-        let place = output.count
+        let place = output.bytes.count
         let number = reserve()
         if problem == nil {
             offsets[number] = place
-            append(leaf: leaf)
+            output.append(leaf: leaf)
         }
         return number
     }
@@ -134,95 +134,22 @@ struct BinaryPropertyListWriter {
     /// - Throws: `archive.limit`.
     mutating func encoded() throws(MigrationError) -> [UInt8] {
         if let problem { throw problem }
-        let referenceSize = Self.width(UInt64(offsets.count - 1))
+        let referenceSize = PropertyListBytes.width(UInt64(offsets.count - 1))
         for collection in collections { append(collection, referenceSize: referenceSize) }
-        let table = output.count
-        let offsetSize = Self.width(UInt64(table))
-        append(offsets[...], width: offsetSize)
-        append(UInt64(offsetSize) << 8 | UInt64(referenceSize), width: 8)
-        append(UInt64(offsets.count), width: 8)
-        append(0, width: 8)
-        append(UInt64(table), width: 8)
-        return output
+        let table = output.bytes.count
+        let offsetSize = PropertyListBytes.width(UInt64(table))
+        output.append(offsets[...], width: offsetSize)
+        output.append(UInt64(offsetSize) << 8 | UInt64(referenceSize), width: 8)
+        output.append(UInt64(offsets.count), width: 8)
+        output.append(0, width: 8)
+        output.append(UInt64(table), width: 8)
+        return output.bytes
     }
 
     private mutating func append(_ collection: Collection, referenceSize: Int) {
-        offsets[collection.number] = output.count
+        offsets[collection.number] = output.bytes.count
         let members = collection.references.count
-        append(marker: collection.kind.rawValue, count: collection.kind == .dictionary ? members / 2 : members)
-        append(references[collection.references], width: referenceSize)
-    }
-
-    private mutating func append(_ numbers: ArraySlice<Int>, width: Int) {
-        if width == 1 { return output.append(contentsOf: numbers.lazy.map { UInt8(truncatingIfNeeded: $0) }) }
-        for number in numbers { append(UInt64(number), width: width) }
-    }
-
-    /// The number of bytes that hold a number: 1, 2, 4 or 8.
-    private static func width(_ number: UInt64) -> Int {
-        switch number {
-        case 0...0xFF: 1
-        case 0x100...0xFFFF: 2
-        case 0x1_0000...0xFFFF_FFFF: 4
-        default: 8
-        }
-    }
-
-    private mutating func append(_ number: UInt64, width: Int) {
-        for shift in stride(from: (width - 1) * 8, through: 0, by: -8) {
-            output.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
-        }
-    }
-
-    private mutating func append(marker: UInt8, count: Int) {
-        if count < 15 {
-            output.append(marker << 4 | UInt8(count))
-        } else {
-            output.append(marker << 4 | 0x0F)
-            appendInteger(Int64(count))
-        }
-    }
-
-    private mutating func appendInteger(_ number: Int64) {
-        let width = number < 0 ? 8 : Self.width(UInt64(number))
-        output.append(0x10 | UInt8(width.trailingZeroBitCount))
-        append(UInt64(bitPattern: number), width: width)
-    }
-
-    private mutating func append(leaf value: PropertyListValue) {
-        switch value {
-        case .null: output.append(0x00)
-        case .boolean(let flag): output.append(flag ? 0x09 : 0x08)
-        case .integer(let number): appendInteger(number)
-        case .largeInteger(let high, let low):
-            output.append(0x14)
-            append(high, width: 8)
-            append(low, width: 8)
-        case .real(let number):
-            output.append(0x23)
-            append(number.bitPattern, width: 8)
-        case .date(let seconds):
-            output.append(0x33)
-            append(seconds.bitPattern, width: 8)
-        case .data(let data):
-            append(marker: 0x4, count: data.count)
-            output.append(contentsOf: data)
-        case .string(var text):
-            let isASCII = text.withUTF8 { bytes in
-                guard bytes.allSatisfy({ $0 < 0x80 }) else { return false }
-                append(marker: 0x5, count: bytes.count)
-                output.append(contentsOf: bytes)
-                return true
-            }
-            if !isASCII {
-                append(marker: 0x6, count: text.utf16.count)
-                for unit in text.utf16 { append(UInt64(unit), width: 2) }
-            }
-        case .uid(let number):
-            let width = Self.width(number)
-            output.append(0x80 | UInt8(width - 1))
-            append(number, width: width)
-        case .array, .set, .dictionary: preconditionFailure("collections are not leaves")
-        }
+        output.append(marker: collection.kind.rawValue, count: collection.kind == .dictionary ? members / 2 : members)
+        output.append(references[collection.references], width: referenceSize)
     }
 }

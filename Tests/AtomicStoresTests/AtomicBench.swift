@@ -37,11 +37,11 @@ struct AtomicBench {
         return try importing(path, as: "\(UUID().uuidString).sqlite")
     }
 
-    /// Writes a store as XML, and returns its path.
-    func exporting(_ path: String, as name: String = "exported.xml") throws -> String {
+    /// Writes a store as XML, or in another format, and returns its path.
+    func exporting(_ path: String, as name: String = "exported.xml", _ format: StoreFormat = .xml) throws -> String {
         let target = folder.file(name)
-        try AtomicStoreExport.check(model, .xml)
-        try AtomicStoreExport(of: path, model: model, format: .xml).write(
+        try AtomicStoreExport.check(model, format)
+        _ = try AtomicStoreExport(of: path, model: model, format: format).write(
             to: target, permissions: .own, checkCancelled: {})
         return target
     }

@@ -154,4 +154,69 @@ struct BinaryStoreTests {
         #expect(header.metadata.versionHashes.count == 11 && header.metadata.storeType == "Binary")
         #expect(counts.values.reduce(0, +) > 10)
     }
+
+    @Test("Where no real store shows the places of values or their form, nothing is written")
+    func unwritable() throws {
+        func code(_ change: (inout EntityDefinition) -> Void) throws -> String? {
+            let model = try XMLHostileTests.model {
+                $0.entities[0].attributes.removeLast()
+                change(&$0.entities[0])
+            }
+            return failure { try AtomicStoreExport.check(model, .binary) }?.code.rawValue
+        }
+        #expect(try code { _ in } == nil)
+        for type in [AttributeType.float, .double, .decimal, .uuid, .uri, .transformable] {
+            #expect(try code { $0.attributes.append(.init(name: "odd", type: type)) } == "store.unprovenType")
+        }
+        #expect(try code { $0.relationships[0].isOrdered = true } == "store.unwritable")
+        #expect(try code { $0.attributes[0].isTransient = true } == "store.unwritable")
+        #expect(
+            try code {
+                $0.attributes += ["aB", "Zoo"].map { AttributeDefinition(name: $0, type: .string) }
+            } == "store.unwritable")
+        let deep = try XMLHostileTests.model { definition in
+            definition.entities[0].attributes.removeLast()
+            for (name, parent) in [("Poet", "Author"), ("Bard", "Poet")] {
+                var entity = EntityDefinition(name: name)
+                entity.superentityName = parent
+                entity.attributes = [AttributeDefinition(name: "of" + name, type: .string)]
+                definition.entities.append(entity)
+            }
+        }
+        #expect(failure { try AtomicStoreExport.check(deep, .binary) }?.code == "store.unwritable")
+    }
+
+    /// The classes of the objects of an archive, each with the names of its fields.
+    private static func forms(_ path: String) throws -> Set<String> {
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        func word(_ place: Int) -> Int { bytes[place..<place + 8].reduce(0) { $0 << 8 | Int($1) } }
+        var forms: Set<String> = []
+        for place in [16, 32] {
+            let part = Array(bytes[word(place)..<word(place) + word(place + 8)])
+            guard case .dictionary(let top) = try BinaryPropertyList.decode(part),
+                case .array(let objects)? = top["$objects"]
+            else { continue }
+            for case .dictionary(let object) in objects {
+                guard case .uid(let number)? = object["$class"], case .dictionary(let kind) = objects[Int(number)],
+                    case .array(let names)? = kind["$classes"]
+                else { continue }
+                let fields = object.map(\.key).filter { $0 != "NSRelatedNodes" }.sorted()
+                forms.insert("\(names) \(fields)")
+            }
+        }
+        return forms
+    }
+
+    @Test("What is written has the form of a real store", .enabled(if: SharedStores.isPresent))
+    func form() throws {
+        let bench = try Self.bench()
+        let written = try bench.exporting(
+            try Self.importing(try Self.store { values, _ in values[1] = values[4] }, bench), as: "made.binary", .binary
+        )
+        let real = try Self.forms(SharedStores.url.appendingPathComponent("binary/bifrost.paw").path)
+        let own = try Self.forms(written)
+        // A dictionary of the metadata cannot be changed in newer stores, which this one is not.
+        let news = own.subtracting(real).filter { !$0.contains(#"("NSDictionary")"#) }
+        #expect(own.count > 5 && news.isEmpty, "\(news)")
+    }
 }

@@ -9,15 +9,23 @@ import Testing
 @Suite("XML stores at random")
 struct RandomXMLTests {
     /// A model of the types whose text is known, with inheritance and every kind of pair of relationships.
-    private static func model(_ generator: inout SeededGenerator) throws -> ManagedObjectModel {
-        let types: [AttributeType] = [
+    private static func model(
+        _ generator: inout SeededGenerator, levels: Int = .max, leaving left: AttributeType? = nil
+    ) throws -> ManagedObjectModel {
+        let all: [AttributeType] = [
             .integer16, .integer32, .integer64, .float, .string, .boolean, .date, .binaryData,
         ]
+        let types = all.filter { $0 != left }
         var definition = ModelDefinition()
         let count = 2 + generator.below(4)
         for number in 0..<count {
             var entity = EntityDefinition(name: "Entity\(number)")
-            if number > 0, generator.chance(3) { entity.superentityName = "Entity\(generator.below(number))" }
+            if number > 0, generator.chance(3) {
+                let parent = generator.below(number)
+                if levels > 2 || definition.entities[parent].superentityName == nil {
+                    entity.superentityName = "Entity\(parent)"
+                }
+            }
             for attribute in 0..<generator.below(6) {
                 var one = AttributeDefinition(
                     name: "value\(attribute)Of\(number)", type: types[generator.below(types.count)])
@@ -116,6 +124,27 @@ struct RandomXMLTests {
         let (second, _) = try bench.importing(exported, as: "second.sqlite")
         let again = try bench.exporting(second, as: "second.xml")
         #expect(try String(contentsOfFile: again, encoding: .utf8) == String(contentsOfFile: exported, encoding: .utf8))
+        let stores = try [first, second].map { try ReferenceStore.read(path: $0, model: bench.model) }
+        #expect(stores[0].differences(from: stores[1]) == [])
+    }
+
+    @Test("XML to SQLite to binary and back keeps every value and link", arguments: RandomSeeds.seeds(40))
+    func binary(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let bench = try AtomicBench(try Self.model(&generator, levels: 2, leaving: .float))
+        let original = bench.folder.file("original.xml")
+        try AtomicBench.document(Self.objects(bench.model, &generator)).write(
+            toFile: original, atomically: true, encoding: .utf8)
+        let (first, result) = try bench.importing(original, as: "first.sqlite")
+        let binary = try bench.exporting(first, as: "first.binary", .binary)
+        #expect(try AtomicStoreCensus.count(binary, format: .binary).counts.values.reduce(0, +) == result.objects)
+        let (second, _) = try bench.importing(binary, as: "second.sqlite")
+        let again = try bench.exporting(second, as: "second.binary", .binary)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: again)) == Data(contentsOf: URL(fileURLWithPath: binary)))
+        let texts = try [first, second].map {
+            try AtomicBench.body(try bench.exporting($0, as: UUID().uuidString))
+        }
+        #expect(texts[0] == texts[1])
         let stores = try [first, second].map { try ReferenceStore.read(path: $0, model: bench.model) }
         #expect(stores[0].differences(from: stores[1]) == [])
     }

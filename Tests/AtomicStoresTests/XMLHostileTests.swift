@@ -129,5 +129,22 @@ struct XMLHostileTests {
         #expect(try code { $0.entities[0].uniquenessConstraints = [["name"]] } == "store.unwritable")
         #expect(
             try code { $0.entities[1].attributes = [.init(name: "price", type: .double)] } == "store.unprovenType")
+        #expect(try code { $0.entities[0].relationships[0].isOrdered = true } == "store.unwritable")
+    }
+
+    @Test(
+        "Attributes of types whose text is known from no real store are refused by name",
+        arguments: [.double, .decimal, .uuid, .uri, .transformable] as [AttributeType])
+    func unproved(type: AttributeType) throws {
+        let bench = try AtomicBench(
+            try Self.model { definition in
+                definition.entities[0].attributes.removeLast()
+                definition.entities[0].attributes.append(AttributeDefinition(name: "odd", type: type))
+            })
+        let error = failure {
+            _ = try bench.importing(
+                objects: Self.object("AUTHOR", 7, "<attribute name=\"odd\" type=\"double\">1</attribute>"))
+        }
+        #expect(error?.code == "store.unprovenType" && error?.context.property == "odd", "\(String(describing: error))")
     }
 }

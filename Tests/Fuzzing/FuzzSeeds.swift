@@ -73,6 +73,8 @@ enum FuzzSeeds {
         }
         for (name, bytes) in try FuzzBlocks.seeds() { try put(.block, name, bytes) }
         try put(.spill, "small", (0..<40).map { UInt8($0 * 5 % 256) })
+        try put(.xmlStore, "small", try FuzzAtomicStores.seed(.xml))
+        try put(.binaryStore, "small", try FuzzAtomicStores.seed(.binary))
         let store = "\(folder)/store/small"
         try FileManager.default.createDirectory(atPath: "\(folder)/store", withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: store)

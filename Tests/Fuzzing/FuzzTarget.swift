@@ -28,6 +28,8 @@ enum FuzzTarget: String, CaseIterable {
     case spill
     case store
     case swiftSources
+    case xmlStore
+    case binaryStore
 
     nonisolated(unsafe) static var current = FuzzTarget.model
 
@@ -114,6 +116,8 @@ enum FuzzTarget: String, CaseIterable {
         case .block: try FuzzBlocks.read(bytes)
         case .spill: try FuzzSpills.read(bytes)
         case .store: try FuzzStores.compareReaders(bytes)
+        case .xmlStore: try FuzzAtomicStores.read(bytes, .xml)
+        case .binaryStore: try FuzzAtomicStores.read(bytes, .binary)
         case .swiftSources: try readSources(String(decoding: bytes, as: UTF8.self))
         }
     }

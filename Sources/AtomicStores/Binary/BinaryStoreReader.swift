@@ -218,6 +218,31 @@ struct SlotPlan {
             }
     }
 
+    /// The first thing in an entity for which no real file shows the places of its values; nil if all is known.
+    static func obstacle(_ entity: EntityDescription) -> String? {
+        if let attribute = entity.attributes.first(where: { !$0.isStored }) {
+            return "the transient attribute \(attribute.name)"
+        }
+        if let relationship = entity.relationships.first(where: \.isTransient) {
+            return "the transient relationship \(relationship.name)"
+        }
+        var levels = 0
+        var next: EntityDescription? = entity
+        while let one = next {
+            if let property = one.definition.fetchedProperties.first {
+                return "the fetched property \(property.name)"
+            }
+            let names = one.ownAttributes.map(\.name)
+            let sorted = names.sorted { $0.unicodeScalars.lexicographicallyPrecedes($1.unicodeScalars) }
+            if sorted.map({ $0.lowercased() }) != names.map({ $0.lowercased() }).sorted() {
+                return "attributes whose order depends on case"
+            }
+            levels += names.isEmpty ? 0 : 1
+            next = one.superentity
+        }
+        return levels > 2 ? "attributes of three entities above each other" : nil
+    }
+
     var expected: Int { stored.count + relationships }
 
     /// The names of the attributes of so many places: no real file shows whether transient ones have a place, so the number

@@ -6,6 +6,11 @@ struct BinaryValue {
     let nodes: ArchivedNodes
     let limit: Int
 
+    /// Tells whether real files show how the values of a type are written.
+    static func isProved(_ type: AttributeType) -> Bool {
+        [.integer16, .integer32, .integer64, .boolean, .string, .date, .binaryData].contains(type)
+    }
+
     /// Passes the value on.
     ///
     /// - Throws: `store.unprovenType` (78), `store.value` (65).

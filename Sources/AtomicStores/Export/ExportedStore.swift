@@ -32,7 +32,7 @@ final class ExportedStore {
     let layout: StoreLayout
     private(set) var entities: [Entity] = []
     /// The number that is added to a key of each table.
-    private var offsets: [Int64]
+    private(set) var offsets: [Int64]
     private var rows: [Statement?] = []
 
     /// - Throws: `store.objectID` (65) if a key, or what is added to it, gives a number that no object can have in a store of type

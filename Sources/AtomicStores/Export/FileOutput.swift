@@ -10,14 +10,16 @@ final class FileOutput {
     private let path: String
     private let descriptor: Int32
     @exclusivity(unchecked) private var buffer: [UInt8] = []
+    /// The number of bytes in the file, without the buffer.
+    @exclusivity(unchecked) private var flushed = 0
     /// The number of bytes written.
-    @exclusivity(unchecked) private(set) var count = 0
+    var length: Int { flushed + buffer.count }
 
     /// Makes the file. Throws `destination.permission` (77), `destination.io` (74).
     init(creating path: String, permissions: FilePermissions) throws(MigrationError) {
         self.path = path
         descriptor = SystemCall.uninterrupted {
-            open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions.file)
+            open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions.file)
         }
         guard descriptor >= 0 else {
             throw .writing("Making the file", path: path, otherwise: "destination.io", number: errno)
@@ -26,6 +28,38 @@ final class FileOutput {
     }
 
     deinit { close(descriptor) }
+
+    /// Makes a file without a name in the same folder, for what is written before its place is known.
+    func spool(_ name: String) throws(MigrationError) -> FileOutput {
+        // A killed run may have left one.
+        unlink("\(path)-\(name)")
+        let file = try FileOutput(creating: "\(path)-\(name)", permissions: .own)
+        unlink(file.path)
+        return file
+    }
+
+    /// Appends the bytes of another file.
+    func append(_ other: FileOutput) throws(MigrationError) {
+        try other.flush()
+        var piece = [UInt8](repeating: 0, count: Self.capacity)
+        var place = 0
+        while place < other.flushed {
+            let read = SystemCall.uninterrupted { pread(other.descriptor, &piece, piece.count, off_t(place)) }
+            guard read > 0 else {
+                throw .writing("Reading a work file", path: path, otherwise: "destination.io", number: errno)
+            }
+            try write(Array(piece[..<read]))
+            place += read
+        }
+    }
+
+    /// Writes bytes over the first ones.
+    func replaceBeginning(by bytes: [UInt8]) throws(MigrationError) {
+        try flush()
+        guard SystemCall.uninterrupted({ pwrite(descriptor, bytes, bytes.count, 0) }) == bytes.count else {
+            throw .writing("Writing the file", path: path, otherwise: "destination.io", number: errno)
+        }
+    }
 
     func write(_ text: String) throws(MigrationError) {
         buffer.append(contentsOf: text.utf8)
@@ -50,7 +84,7 @@ final class FileOutput {
             }
             done += written
         }
-        count += buffer.count
+        flushed += buffer.count
         buffer.removeAll(keepingCapacity: true)
     }
 

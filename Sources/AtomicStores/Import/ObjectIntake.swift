@@ -22,14 +22,18 @@ final class ObjectIntake {
     let model: AtomicModel
     /// The rows by table and key.
     let rows: EntrySorter
-    /// Id and entity of each object.
+    /// Number and entity of each object.
     let objects: RecordSorter
-    /// Target, owner and number of the relationship of each reference.
+    /// The target's number, the owner's key and the number of the relationship of each reference.
     let references: RecordSorter
     /// Pair, the keys of its two sides, and the side that lists the link with its position there.
     let links: RecordSorter
     /// The highest key of each table, 0 for none.
     private(set) var maximumKeys: [Int64]
+    /// The lowest key of each table.
+    private(set) var minimumKeys: [Int64]
+    /// The highest number of each table whose numbers follow those of the table before; empty if numbers are keys.
+    private let bounds: [Int64]
     /// The number of objects of each entity of the model.
     private(set) var counts: [Int]
 
@@ -43,9 +47,14 @@ final class ObjectIntake {
     private var columnSeen: [[Int]]
     private var relationshipSeen: [Int]
 
-    /// - Parameter memory: the allowance in bytes.
-    init(_ model: AtomicModel, directory: WorkDirectory, memory: Int) throws(MigrationError) {
+    /// - Parameters:
+    ///   - memory: the allowance in bytes.
+    ///   - bounds: as ``bounds`` says.
+    init(
+        _ model: AtomicModel, directory: WorkDirectory, memory: Int, bounds: [Int64] = []
+    ) throws(MigrationError) {
         self.model = model
+        self.bounds = bounds
         guard model.schema.tables.count < Self.mostTables else {
             throw MigrationError(
                 "schema.tooManyTables", .configuration,
@@ -59,6 +68,7 @@ final class ObjectIntake {
         references = sorter("references", 3)
         links = sorter("links", 4)
         maximumKeys = model.schema.tables.map { _ in 0 }
+        minimumKeys = model.schema.tables.map { _ in .max }
         counts = model.entities.map { _ in 0 }
         columnSeen = model.schema.tables.map { $0.columns.map { _ in 0 } }
         relationshipSeen = model.numbered.map { _ in 0 }
@@ -80,7 +90,8 @@ final class ObjectIntake {
     /// Begins an object.
     ///
     /// - Throws: `store.abstractObject`, `store.objectID` (65).
-    func begin(entity: Int, id: Int64) throws(MigrationError) {
+    func begin(entity: Int, id number: Int64) throws(MigrationError) {
+        let id = key(of: number)
         (self.entity, self.id) = (entity, id)
         taken += 1
         let current = model.entities[entity]
@@ -94,8 +105,9 @@ final class ObjectIntake {
         append(UInt64(current.table) << 48 | UInt64(id))
         set(.integer(current.number), column: 0)
         set(.integer(1), column: 1)
-        try objects.append(UInt64(id), UInt64(entity))
+        try objects.append(UInt64(number), UInt64(entity))
         maximumKeys[current.table] = max(maximumKeys[current.table], id)
+        minimumKeys[current.table] = min(minimumKeys[current.table], id)
         counts[entity] += 1
     }
 
@@ -123,18 +135,21 @@ final class ObjectIntake {
         position = 0
     }
 
+    private func key(of number: Int64) -> Int64 { number - (bounds.last { $0 < number } ?? 0) }
+
     /// Adds an object to the relationship that was begun.
     ///
     /// - Throws: `store.tooManyObjects` (65) if a to-one relationship gets a second one.
-    func target(_ target: Int64) throws(MigrationError) {
+    func target(_ number: Int64) throws(MigrationError) {
         guard let relationship else { return }
+        let target = key(of: number)
         guard relationship.isToMany || position == 0 else {
             throw failure(
                 "store.tooManyObjects", "An object has several objects in a to-one relationship",
                 property: relationship.name)
         }
         if let column = relationship.column { set(.integer(target), column: column) }
-        try references.append(UInt64(target), UInt64(id), UInt64(relationship.number))
+        try references.append(UInt64(number), UInt64(id), UInt64(relationship.number))
         if let (pair, side) = relationship.pair {
             let keys = side == 0 ? (id, target) : (target, id)
             try links.append(

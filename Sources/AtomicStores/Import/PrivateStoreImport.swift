@@ -17,26 +17,31 @@ package struct PrivateStoreImport {
         package let header: AtomicStoreHeader
         /// The number of objects.
         package let objects: Int
+        /// The highest number of each table, if those of each table follow those of the table before; nil if they do not.
+        package let bounds: [Int64]?
     }
 
     private let path: String
     private let format: StoreFormat
     private let directory: WorkDirectory
     private let memory: Int
+    private let bounds: [Int64]
     private let checkCancelled: () throws(MigrationError) -> Void
 
     /// - Parameters:
     ///   - path: the store; it is only read.
     ///   - directory: takes the private store and the files of sorting.
     ///   - memory: the allowance in bytes; 4 MiB are used at least.
+    ///   - bounds: those of the same store, if its numbers are not keys but follow those of the table before.
     package init(
-        _ path: String, format: StoreFormat, directory: WorkDirectory, memory: Int,
+        _ path: String, format: StoreFormat, directory: WorkDirectory, memory: Int, bounds: [Int64] = [],
         checkCancelled: @escaping () throws(MigrationError) -> Void
     ) {
         self.path = path
         self.format = format
         self.directory = directory
         self.memory = max(4 << 20, memory)
+        self.bounds = bounds
         self.checkCancelled = checkCancelled
     }
 
@@ -73,15 +78,17 @@ package struct PrivateStoreImport {
                 path: path, valueLimit: memory / 16, checkCancelled: checkCancelled)
             header = try reader.header()
             intake = try ObjectIntake(
-                AtomicModel(try chooseModel(header), folds: true), directory: directory, memory: memory)
+                AtomicModel(try chooseModel(header), folds: true), directory: directory, memory: memory, bounds: bounds)
             let objects = XMLObjectIntake(intake)
             try reader.objects(objects)
             notes += objects.notes
         case .binary:
-            let reader = try BinaryStoreReader(path: path, checkCancelled: checkCancelled)
+            let reader = try BinaryStoreReader(
+                path: path, valueLimit: memory / 16, checkCancelled: checkCancelled)
             header = try reader.header()
             intake = try ObjectIntake(
-                AtomicModel(try chooseModel(header), folds: false), directory: directory, memory: memory)
+                AtomicModel(try chooseModel(header), folds: false), directory: directory, memory: memory, bounds: bounds
+            )
             try reader.objects(intake)
         }
         let destination = try DestinationStore(
@@ -96,12 +103,22 @@ package struct PrivateStoreImport {
         }
         guard try StandInStore.fingerprint(of: path) == before else { throw StandInStore.moved(path) }
         let objects = intake.counts.reduce(0, +)
+        let example = header.format == .xml ? ": z102 becomes key 102" : ""
         notes.insert(
             "The store is of type \(format.rawValue): its \(objects.counted("object")) are read through a private SQLite "
-                + "store, and keep their numbers as keys", at: 0)
+                + "store, and keep their numbers as keys\(example)", at: 0)
         return Result(
             standIn: StandInStore(path: target, of: path, fingerprint: before, notes: notes), header: header,
-            objects: objects)
+            objects: objects, bounds: Self.bounds(intake))
+    }
+
+    private static func bounds(_ intake: ObjectIntake) -> [Int64]? {
+        var bounds: [Int64] = []
+        for (least, greatest) in zip(intake.minimumKeys, intake.maximumKeys) where greatest > 0 {
+            guard least > bounds.last ?? 0 else { return nil }
+            bounds.append(greatest)
+        }
+        return bounds
     }
 
     // MARK: Writing the private store

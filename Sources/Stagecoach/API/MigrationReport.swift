@@ -69,3 +69,12 @@ public struct MigrationReport: Sendable, Codable {
     /// Returns the report as JSON with sorted keys.
     public func json() throws -> Data { try JSONEncoder.readable.encode(self) }
 }
+
+extension MigrationReport {
+    /// Names the destination, where the run itself made a private store, and gives its size.
+    package mutating func place(at path: String) {
+        guard destination != path, !isDryRun else { return }
+        destination = path
+        destinationBytes = (try? DestinationPath.size(of: path)) ?? destinationBytes
+    }
+}

@@ -16,29 +16,41 @@ package enum AtomicSource {
     ///   - path: the store.
     ///   - folder: the folder for work files; nil for that of temporary files.
     ///   - memoryLimit: the peak resident memory in bytes; nil: the standard one.
+    ///   - countsByTable: true if the numbers of the store may be keys to which those of the tables before were added, as
+    ///     a destination has them whose tables had the same keys: then the keys are read.
     ///   - chooseModel: finds the model that wrote the store, by its metadata.
     /// - Throws: the errors of ``PrivateStoreImport/run(to:chooseModel:)``, and those of the work.
     package static func during<Value>(
-        _ path: String, folder: String? = nil, memoryLimit: Int? = nil,
+        _ path: String, folder: String? = nil, memoryLimit: Int? = nil, countsByTable: Bool = false,
         checkCancelled: () throws -> Void = {},
         chooseModel: (AtomicStoreHeader) throws(MigrationError) -> ManagedObjectModel, _ work: () throws -> Value
     ) throws -> Value {
         guard let format = StoreFormat.of(path), format != .sqlite, StandInStore.of(path) == nil else {
             return try work()
         }
-        let place = try CheckFolder(in: folder)
+        let place = try CheckFolder(in: folder, as: .source)
         defer { place.remove() }
-        return try withoutActuallyEscaping(checkCancelled) { checkCancelled in
-            let stand = try importing(path, format, place, memoryLimit, checkCancelled, chooseModel)
-            return try stand.during(work)
+        do {
+            return try withoutActuallyEscaping(checkCancelled) { checkCancelled in
+                func importing(_ bounds: [Int64] = []) throws -> PrivateStoreImport.Result {
+                    try self.importing(path, format, bounds, place, memoryLimit, checkCancelled, chooseModel)
+                }
+                var result = try importing()
+                if countsByTable, let bounds = result.bounds, !bounds.isEmpty { result = try importing(bounds) }
+                return try result.standIn.during(work)
+            }
+        } catch var error as MigrationError {
+            let name = "/\(DestinationPath(path: place.path).name)/"
+            if error.context.path?.contains(name) ?? false { error.context.path = path }
+            throw error
         }
     }
 
     private static func importing(
-        _ path: String, _ format: StoreFormat, _ place: CheckFolder, _ memoryLimit: Int?,
+        _ path: String, _ format: StoreFormat, _ bounds: [Int64], _ place: CheckFolder, _ memoryLimit: Int?,
         _ checkCancelled: @escaping () throws -> Void,
         _ chooseModel: (AtomicStoreHeader) throws(MigrationError) -> ManagedObjectModel
-    ) throws -> StandInStore {
+    ) throws -> PrivateStoreImport.Result {
         let directory = try WorkDirectory(path: "\(place.path)/import")
         defer { try? directory.remove() }
         let room = memoryLimit.map { max(0, $0 - (ProcessMemory.currentResident() ?? 0)) } ?? standardMemory * 4
@@ -46,15 +58,15 @@ package enum AtomicSource {
         var reason: (any Error)?
         do {
             let result = try PrivateStoreImport(
-                path, format: format, directory: directory, memory: min(standardMemory, room / 4)
+                path, format: format, directory: directory, memory: min(standardMemory, room / 4), bounds: bounds
             ) { () throws(MigrationError) in
                 do { try checkCancelled() } catch {
                     reason = error
                     throw MigrationError("run.cancelled", .temporary, "The run was cancelled")
                 }
-            }.run(to: "\(place.path)/source.sqlite", chooseModel: chooseModel)
+            }.run(to: "\(place.path)/source\(bounds.count).sqlite", chooseModel: chooseModel)
             ProcessMemory.returnFreedBlocks()
-            return result.standIn
+            return result
         } catch { throw reason ?? error }
     }
 
@@ -102,6 +114,7 @@ package enum AtomicSource {
             if !hashes.isEmpty, let fitting = candidate.fitting(storeHashes: hashes) { return fitting }
             tried.append(candidate)
         }
+        if hashes.isEmpty, header.format == .xml, tried.count == 1 { return tried[0] }
         let said = header.metadata.versionIdentifiers.filter { !$0.isEmpty }.joined(separator: ", ")
         let label = said.isEmpty ? "" : ", which calls its version \(said)"
         let search = bundle.map { "no version in \($0)" } ?? "no model is named that"

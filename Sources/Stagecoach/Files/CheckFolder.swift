@@ -10,18 +10,23 @@ final class CheckFolder {
     let path: String
     private let descriptor: Int32
 
-    private static let prefix = "stagecoach-check-"
+    /// The beginning of the folder's name.
+    enum Kind: String {
+        case check = "stagecoach-check-"
+        /// Beside a destination, where people look.
+        case source = ".stagecoach-source-"
+    }
 
     /// Makes and locks the folder, and removes the folders of killed checks beside it.
     ///
     /// - Parameter folder: an existing folder; nil for the folder for temporary files.
     /// - Throws: `work.create` (73, 77).
-    init(in folder: String?) throws(MigrationError) {
+    init(in folder: String?, as kind: Kind = .check) throws(MigrationError) {
         let place = folder ?? NSTemporaryDirectory()
-        Self.removeAbandoned(in: place)
+        Self.removeAbandoned(in: place, kind)
         // Before the new folder is locked, another check may take it for an abandoned one and remove it.
         for _ in 0..<16 {
-            var template = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
+            var template = Array("\(place)/\(kind.rawValue)XXXXXX".utf8CString)
             guard mkdtemp(&template) != nil else { break }
             let path = template.withUnsafeBufferPointer { buffer in
                 String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
@@ -33,8 +38,9 @@ final class CheckFolder {
             }
         }
         let number = errno
+        let isFull = number == ENOSPC || number == EDQUOT
         throw MigrationError(
-            "work.create", number == EACCES ? .permission : .cannotCreate,
+            "work.create", number == EACCES ? .permission : isFull ? .io : .cannotCreate,
             "No folder for work files can be made: \(String(cString: strerror(number)))",
             remedy: "Name a folder that exists with --work-dir", context: .init(path: place))
     }
@@ -56,8 +62,8 @@ final class CheckFolder {
     /// Removes the folders of killed checks: folders of this user that are not locked.
     ///
     /// Errors are ignored; a folder that cannot be removed only wastes disk space.
-    static func removeAbandoned(in place: String) {
-        for name in ((try? FileBytes.names(in: place)) ?? []) where name.hasPrefix(prefix) {
+    static func removeAbandoned(in place: String, _ kind: Kind = .check) {
+        for name in ((try? FileBytes.names(in: place)) ?? []) where name.hasPrefix(kind.rawValue) {
             guard let descriptor = lock("\(place)/\(name)") else { continue }
             remove("\(place)/\(name)", descriptor)
         }

@@ -176,10 +176,12 @@ open class MigrationManager: NSObject {
                 try AtomicSource.model(for: header, of: source, named: sourceModel, bundle: nil)
             },
             {
-                var report = try AtomicDestination.during(
+                let made = try AtomicDestination.during(
                     destination, format: destinationFormat, model: destinationModel, source: source,
-                    checkCancelled: checkCancelled, work)
-                report.destination = destination
+                    leavingTo: nil, checkCancelled: checkCancelled, work)
+                var report = made.value
+                report.notes += [made.note].compactMap(\.self)
+                report.place(at: destination)
                 return report
             })
     }

@@ -44,7 +44,9 @@ public struct StoreVersion: Sendable {
         store path: String, bundle: String?, namesAll: Bool = false
     ) throws(MigrationError) -> StoreVersion {
         let store = try SourceStore(path: path, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
-        let found = try StoreVersionSearch(store: store, bundle: bundle, namesAll: namesAll).find()
+        var found = try StoreVersionSearch(store: store, bundle: bundle, namesAll: namesAll).find()
+        // A private store has the model that the version hashes of the original have named.
+        if found.evidence == .cachedModel, StandInStore.of(path) != nil { found.evidence = .hashes }
         try store.close()
         return found
     }

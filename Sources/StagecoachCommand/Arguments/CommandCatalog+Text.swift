@@ -102,8 +102,8 @@ extension CommandCatalog {
         # The type of store to make, and ways of writing and reading rows, to compare them.
         & writing
         % result
-        --destination-type CHOICE=sqlite|xml
-          The type of store to make: sqlite (the default), or xml, for models whose attributes are Integer, Boolean, Float, String, Date and Binary.
+        --destination-type CHOICE=sqlite|xml|binary
+          The type of store to make: sqlite (the default), or xml or binary, for models whose attributes are Integer, Boolean, String, Date and Binary, and Float for xml.
         % expert
         --writer CHOICE=pages|sqlite
           How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same.
@@ -153,6 +153,7 @@ extension CommandCatalog {
 
         A saved plan may be reviewed, and its passes and the keys of its tables changed; migrate --plan runs it.
         @ migration but restart dry-run new-uuid id-map external-threshold batch-size reject-file max-rejects report metrics progress progress-file check
+        @ writing destination-type
         % reports
         --format FORMAT=text|json|dot
           text, json, or dot: a graph for Graphviz.
@@ -263,7 +264,8 @@ extension CommandCatalog {
         % reports
         --results FILE
           Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into.
-        @ migration from mapping set via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check like unchecked unmapped-stages
+        @ migration from mapping set via unmappable policies batch-size keys strict-validation on-invalid max-rejects on-loss allow-loss transformable-bytes external-threshold history cloudkit unknown-hashes repair new-uuid check like unchecked unmapped-stages source-type
+        @ writing destination-type
         --progress CHOICE=auto|none
           auto (a line that is redrawn, on a terminal only) or none.
         @ stores

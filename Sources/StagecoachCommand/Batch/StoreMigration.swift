@@ -58,31 +58,28 @@ struct StoreMigration {
     }
 
     private func migrateStore(_ reporter: RunReporter) throws -> (MigrationReport, MigrationInputs) {
-        let inputs = try MigrationInputs(request)
+        var inputs = try MigrationInputs(request)
         reporter.inputs = inputs
         try inputs.swiftModels?.checkWriting()
         try OutputFile.makeFolder(PathIdentity.folder(of: entry.destination))
-        let report = try AtomicArgument.making(request, inputs, cancellation: cancellation) { destination in
-            try migrate(to: destination, inputs, reporter)
-        }
-        return (report, inputs)
-    }
-
-    private func migrate(
-        to destination: String, _ inputs: MigrationInputs, _ reporter: RunReporter
-    ) throws -> MigrationReport {
-        let migration = inputs.migration(to: destination, progress: reporter.counter, cancellation: cancellation)
         // Killed before its report is written, the store's migration is found done, and told by the next run.
         let traces = LastTraces()
         defer { traces.remove() }
-        migration.traces = traces
-        if !wasBegun { try reporter.check() }
-        var report = try migration.run()
+        let made = try AtomicArgument.making(
+            request, inputs, leavingTo: traces, cancellation: cancellation
+        ) { [inputs] destination in
+            let migration = inputs.migration(to: destination, progress: reporter.counter, cancellation: cancellation)
+            migration.traces = traces
+            if !wasBegun { try reporter.check() }
+            return try migration.run()
+        }
+        inputs.numbering = made.note
+        var report = made.value
         report.notes += inputs.notes
-        report.name(entry.destination)
+        report.place(at: entry.destination)
         try reporter.write(
             MigrationResult(report: report, names: inputs.names), keepsExisting: traces.areOfEarlierRun)
-        return report
+        return (report, inputs)
     }
 }
 

@@ -7,7 +7,9 @@ enum InferCommand {
         let sources = try [arguments[option: "from"], arguments[option: "to"]].map {
             try SwiftModelArgument.admit($0, known: known)
         }
-        let source = try ModelArgument.load(arguments[option: "from"] ?? "")
+        let from = arguments[option: "from"] ?? ""
+        let source =
+            try AtomicArgument.model(ofStore: from, bundle: arguments[option: "to"]) ?? ModelArgument.load(from)
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
         let model = try MappingModel.inferred(
             from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse,

@@ -24,7 +24,7 @@ struct MigrateCommand {
         let result: MigrationResult
         do {
             let (inputs, report) = try work.run(
-                counter: reporter.counter, makes: true,
+                counter: reporter.counter, leavingTo: traces,
                 preparing: { inputs, migration in
                     reporter.inputs = inputs
                     migration.traces = traces
@@ -34,12 +34,12 @@ struct MigrateCommand {
                 { migration in try reporter.during { try migration.run() } })
             var noted = report
             noted.notes += inputs.notes
-            noted.name(work.request.destination)
+            noted.place(at: work.request.destination)
             result = MigrationResult(report: noted, names: inputs.names)
             metrics.note(
                 .init(
                     objects: SummaryWording.total(report.counts), rejected: report.rejects?.objects ?? 0,
-                    left: report.leftBehind, nilReferences: report.nilReferences, bytes: report.destinationBytes,
+                    left: report.leftBehind, nilReferences: report.nilReferences, bytes: noted.destinationBytes,
                     spilled: report.spilledBytes))
         } catch {
             for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }

@@ -38,12 +38,12 @@ struct MigrationWork {
     ///
     /// - Parameters:
     ///   - counter: counts the progress.
-    ///   - makes: true if the work makes the destination.
+    ///   - traces: takes the last files of a work that makes the destination; nil: it makes none.
     ///   - prepare: may stop the work by throwing, after the inputs have been checked.
     ///   - outcome: the consequence of stopping the work by a signal, in words.
     ///   - work: the work, whose progress is shown.
     func run<Report>(
-        counter: ProgressCounter, makes: Bool = false,
+        counter: ProgressCounter, leavingTo traces: LastTraces? = nil,
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
         outcome: String = "no destination was made", _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
@@ -59,7 +59,7 @@ struct MigrationWork {
         return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {
                 // The wait for a source locked by another process starts here already.
-                try AtomicArgument.during(request, makes: makes, cancellation: cancellation) {
+                try AtomicArgument.during(request, makes: traces != nil, cancellation: cancellation) {
                     let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
                     func run(_ destination: String) throws -> Report {
                         let migration = inputs.migration(
@@ -68,8 +68,12 @@ struct MigrationWork {
                         return try work(migration)
                     }
                     do {
-                        guard makes else { return (inputs, try run(request.destination)) }
-                        return (inputs, try AtomicArgument.making(request, inputs, cancellation: cancellation, run))
+                        guard let traces else { return (inputs, try run(request.destination)) }
+                        let made = try AtomicArgument.making(
+                            request, inputs, leavingTo: traces, cancellation: cancellation, run)
+                        var noted = inputs
+                        noted.numbering = made.note
+                        return (noted, made.value)
                     } catch let error as MigrationError {
                         throw inputs.swiftModels?.explained(error) ?? error
                     }

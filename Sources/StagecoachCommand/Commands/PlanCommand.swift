@@ -24,6 +24,7 @@ struct PlanCommand {
 
     private func plan() throws {
         let inputs = try MigrationInputs(request)
+        try AtomicDestination.check(request.destinationType, model: inputs.madeModel)
         let chain = try inputs.migration().plan()
         let plan = chain.runs[0].plan
         let outline = PlanOutline(

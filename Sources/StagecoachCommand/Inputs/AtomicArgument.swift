@@ -40,31 +40,47 @@ enum AtomicArgument {
 
     /// Runs work that makes the destination of a request, of whatever type.
     ///
-    /// - Parameter work: gets the path of the SQLite store to make.
+    /// - Parameters:
+    ///   - traces: takes the last files, until the result is told.
+    ///   - work: gets the path of the SQLite store to make.
+    /// - Returns: the value of the work, and a sentence about numbers that are not keys, if there are any.
     static func making<Value>(
-        _ request: MigrationRequest, _ inputs: MigrationInputs, cancellation: CancellationFlag,
-        _ work: (_ path: String) throws -> Value
-    ) throws -> Value {
+        _ request: MigrationRequest, _ inputs: MigrationInputs, leavingTo traces: LastTraces,
+        cancellation: CancellationFlag, _ work: (_ path: String) throws -> Value
+    ) throws -> (value: Value, note: String?) {
         let format = request.destinationType
-        let model = inputs.route.steps.last?.destination.model ?? inputs.destinationModel.model
+        let model = inputs.madeModel
         if request.options.isDryRun {
             try AtomicDestination.check(request.destination, format: format, model: model)
-            return try work(request.destination)
+            return (try work(request.destination), nil)
         }
         return try AtomicDestination.during(
             request.destination, format: format, model: model, source: request.source,
+            results: [request.options.rejectFile, request.options.idMap].compactMap(\.self), leavingTo: traces,
             checkCancelled: { if let error = cancellation.error { throw error } }, work)
     }
 
     /// Runs work that opens a store with the model of an option.
+    ///
+    /// - Parameter countsByTable: as in ``AtomicSource``.
     static func during<Value>(
-        _ store: String, model argument: String?, memoryLimit: Int? = nil, _ work: () throws -> Value
+        _ store: String, model argument: String?, memoryLimit: Int? = nil, countsByTable: Bool = false,
+        _ work: () throws -> Value
     ) throws -> Value {
         try AtomicSource.during(
-            store, memoryLimit: memoryLimit,
+            store, memoryLimit: memoryLimit, countsByTable: countsByTable,
             chooseModel: { header throws(MigrationError) in
                 try model(for: header, of: store, named: nil, bundle: argument)
             }, work)
+    }
+
+    /// Returns the model that wrote a store, by its version hashes; nil for a file that is no store of type XML or binary.
+    static func model(ofStore path: String, bundle: String?) throws(MigrationError) -> NamedModel? {
+        guard let format = StoreFormat.of(path), format != .sqlite else { return nil }
+        let header = try AtomicStoreHeader.read(path, format: format)
+        return NamedModel(
+            model: try model(for: header, of: path, named: nil, bundle: bundle),
+            name: ModelArgument.label(header.metadata.versionIdentifiers))
     }
 
     private static func model(
@@ -83,9 +99,4 @@ enum AtomicArgument {
             "The file is a store of type \(format.rawValue), and such stores have no model in them",
             remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom", at: path)
     }
-}
-
-extension MigrationReport {
-    /// Names the destination, where the run itself made a private store.
-    mutating func name(_ path: String) { destination = path }
 }

@@ -15,6 +15,8 @@ struct MigrationInputs {
     let route: VersionRoute
     /// The models and stages that Swift sources declare; nil if `--to` names none.
     let swiftModels: SwiftModels?
+    /// A sentence about numbers of a destination's objects that are not keys.
+    var numbering: String?
     /// The version identifiers in the store.
     private let identifiers: [String]
     private var plan: MigrationPlan?
@@ -67,6 +69,9 @@ struct MigrationInputs {
         try swiftModels?.check(route.steps)
     }
 
+    /// The model of the store that is made.
+    var madeModel: ManagedObjectModel { route.steps.last?.destination.model ?? destinationModel.model }
+
     /// The mapping models in messages; nil if one is inferred.
     var mapping: String? {
         if route.steps.count == 1 { return route.steps[0].files.isEmpty ? nil : route.steps[0].mapping }
@@ -106,7 +111,8 @@ struct MigrationInputs {
 
     /// The command's remarks on the way, beyond those of the run itself: a sentence each.
     var notes: [String] {
-        var notes = (StandInStore.of(request.source)?.notes ?? []) + route.leftOut.map(\.sentence)
+        var notes = (StandInStore.of(request.source)?.notes ?? []) + [numbering].compactMap(\.self)
+        notes += route.leftOut.map(\.sentence)
         if let swiftModels {
             notes += swiftModels.notes(route.steps, model: sourceModel.model)
             notes += [swiftModels.note(onIdentifiers: identifiers)].compactMap { $0 }

@@ -13,6 +13,7 @@ extension FaultFixture {
         ("appendWAL", appendWAL), ("reject", reject), ("chain", chain), ("appendChain", appendChain),
         ("external", external),
         ("appendExternal", appendExternal), ("rejectModels", rejectModels), ("rejectAppend", rejectAppend),
+        ("xml", xml), ("binary", binary),
     ]
 
     /// `STAGECOACH_FAULT_ROWS` makes the stores larger or smaller.
@@ -61,6 +62,23 @@ extension FaultFixture {
     @Sendable private static func inferred() throws -> FaultFixture {
         try FaultFixture("inferred", line + ["--to", "$/in/Library.xcdatamodeld", "--check", "full"]) {
             try library($0)
+        }
+    }
+
+    /// An XML store becomes another, and a binary one.
+    @Sendable private static func xml() throws -> FaultFixture { try atomic("xml") }
+    @Sendable private static func binary() throws -> FaultFixture { try atomic("binary") }
+
+    private static func atomic(_ type: String) throws -> FaultFixture {
+        try FaultFixture(
+            type,
+            line + ["--from", "$/in/v1.mom", "--to", "$/in/v2.mom", "--destination-type", type]
+                + ["--id-map", "$/out/ids.csv"]
+        ) { folder in
+            let xml = try AtomicFixture(in: folder, place: "in/", last: 10 + 3 * rows).make()
+            let store = folder.file("in/old.sqlite")
+            try FileManager.default.removeItem(atPath: store)
+            try FileManager.default.moveItem(atPath: xml, toPath: store)
         }
     }
 

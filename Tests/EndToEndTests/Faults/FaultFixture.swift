@@ -67,8 +67,10 @@ struct FaultResult: Equatable, Sendable {
 
     init(out: String) throws {
         let path = out + "/new.sqlite"
-        store = FileManager.default.fileExists(atPath: path) ? try StoreImage(of: path) : nil
-        files = try Self.files(in: out).filter { $0.key != "new.sqlite" }
+        let isSQLite =
+            (try? FileHandle(forReadingFrom: URL(fileURLWithPath: path)).read(upToCount: 6)) == Data("SQLite".utf8)
+        store = isSQLite ? try StoreImage(of: path) : nil
+        files = try Self.files(in: out).filter { $0.key != "new.sqlite" || !isSQLite }
     }
 
     /// Names of what differs.
@@ -90,9 +92,11 @@ struct FaultResult: Equatable, Sendable {
     /// Tells whether a path belongs to a work directory, or to a result that has not got its final name.
     static func isUnfinished(_ path: String) -> Bool {
         let first = path.prefix { $0 != "/" }
-        return first.hasPrefix(".")
-            && [
-                ".stagecoach", ".stagecoach-done", ".stagecoach-part", ".stagecoach-chain", ".stagecoach-chain-done",
-            ].contains { first.hasSuffix($0) }
+        return first.hasPrefix(".stagecoach-source-")
+            || first.hasPrefix(".")
+                && [
+                    ".stagecoach", ".stagecoach-done", ".stagecoach-part", ".stagecoach-chain",
+                    ".stagecoach-chain-done", ".stagecoach-xml", ".stagecoach-binary",
+                ].contains { first.hasSuffix($0) }
     }
 }

@@ -49,7 +49,7 @@ struct LastTraceTests {
 
     @Test(
         "Killed at one of its last removals, it leaves nothing once it has run again",
-        arguments: ["inferred", "chain", "appendChain"])
+        arguments: ["inferred", "chain", "appendChain", "xml", "binary"])
     func removals(name: String) throws {
         let fixture = try Self.fixture(name)
         let count = try #require(fixture.calls["unlink"])
