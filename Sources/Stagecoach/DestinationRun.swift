@@ -146,6 +146,8 @@ final class DestinationRun {
             if !options.isDryRun {
                 try checkpoints.publish(
                     report, store: place.path, results: [rejectFile?.parts, idMap?.parts])
+                // Result files may lie elsewhere: they must not survive a power failure that the journal does not.
+                if rejectFile != nil || idMap != nil { try DestinationPath.synchronize(folder: place.folder) }
             }
             try rejectFile?.place()
             do {

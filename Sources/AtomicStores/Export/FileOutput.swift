@@ -16,10 +16,12 @@ final class FileOutput {
     var length: Int { flushed + buffer.count }
 
     /// Makes the file. Throws `destination.permission` (77), `destination.io` (74).
-    init(creating path: String, permissions: FilePermissions) throws(MigrationError) {
+    init(
+        creating path: String, permissions: FilePermissions, replaces: Bool = false
+    ) throws(MigrationError) {
         self.path = path
         descriptor = SystemCall.uninterrupted {
-            open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions.file)
+            open(path, O_RDWR | O_CREAT | (replaces ? O_TRUNC : O_EXCL) | O_CLOEXEC, permissions.file)
         }
         guard descriptor >= 0 else {
             throw .writing("Making the file", path: path, otherwise: "destination.io", number: errno)
@@ -32,8 +34,7 @@ final class FileOutput {
     /// Makes a file without a name in the same folder, for what is written before its place is known.
     func spool(_ name: String) throws(MigrationError) -> FileOutput {
         // A killed run may have left one.
-        unlink("\(path)-\(name)")
-        let file = try FileOutput(creating: "\(path)-\(name)", permissions: .own)
+        let file = try FileOutput(creating: "\(path)-\(name)", permissions: .own, replaces: true)
         unlink(file.path)
         return file
     }

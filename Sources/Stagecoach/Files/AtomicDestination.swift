@@ -90,6 +90,7 @@ package struct AtomicDestination {
             if !isPublished {
                 try target.checkFresh()
                 for name in [finished, published] { unlink(name) }
+                try DestinationPath.synchronize(folder: target.folder)
             }
             let value: Value
             do { value = try work(store) } catch let error as MigrationError
@@ -108,7 +109,9 @@ package struct AtomicDestination {
             }
             return (value, note)
         } catch {
-            let isKept = traces != nil && (error as? MigrationError).map(Self.isLater) ?? false
+            // Result files that have their names would be those of no destination.
+            let isKept =
+                traces != nil && (!isMade || results.isEmpty) && (error as? MigrationError).map(Self.isLater) ?? false
             if isKept {
                 traces?.leave()
             } else {
