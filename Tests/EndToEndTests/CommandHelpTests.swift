@@ -180,8 +180,9 @@ struct CommandHelpTests {
                                             store of them is written) or allow.
                       --destination-type CHOICE
                                             The type of store to make: sqlite (the default), or
-                                            xml, for models whose attributes are Integer,
-                                            Boolean, Float, String, Date and Binary.
+                                            xml or binary, for models whose attributes are
+                                            Integer, Boolean, String, Date and Binary, and Float
+                                            for xml.
 
                 Memory and disk:
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,

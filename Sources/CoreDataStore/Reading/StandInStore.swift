@@ -41,11 +41,14 @@ package struct StandInStore: Sendable {
         let real = canonical(path)
         var fingerprint = try StoreFingerprint.take(path: real)
         var status = stat()
-        if stat(real, &status) == 0 {
-            fingerprint.walHash =
-                UInt64(bitPattern: Int64(status.st_mtim.tv_sec)) &* 1_000_000_007
-                ^ UInt64(bitPattern: Int64(status.st_mtim.tv_nsec))
+        guard stat(real, &status) == 0 else {
+            throw MigrationError(
+                "store.io", .io, "The store's last change cannot be looked up: \(String(cString: strerror(errno)))",
+                context: .init(path: path))
         }
+        fingerprint.walHash =
+            UInt64(bitPattern: Int64(status.st_mtim.tv_sec)) &* 1_000_000_007
+            ^ UInt64(bitPattern: Int64(status.st_mtim.tv_nsec))
         return fingerprint
     }
 

@@ -26,7 +26,8 @@ package enum AtomicSource {
         chooseModel: (AtomicStoreHeader) throws(MigrationError) -> ManagedObjectModel, _ work: () throws -> Value
     ) throws -> Value {
         // A file whose beginning cannot be read once is no store of type SQLite for that.
-        guard let format = StoreFormat.of(path) ?? StoreFormat.of(path), format != .sqlite, StandInStore.of(path) == nil else {
+        guard let format = StoreFormat.of(path) ?? StoreFormat.of(path), format != .sqlite, StandInStore.of(path) == nil
+        else {
             return try work()
         }
         let place = try CheckFolder(in: folder, as: .source)
