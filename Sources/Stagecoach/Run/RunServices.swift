@@ -65,9 +65,11 @@ final class RunServices {
     /// Gives unused memory back before the destination is written, because the buffers that write it need memory of their
     /// own. Under a small limit the code that has run counts as well: writing runs other code.
     ///
-    /// Small stores keep both. They would only map the code again and fill the gaps of the heap.
+    /// Small stores keep both as long as a quarter of the limit is free. They would only map the code again and fill the gaps of
+    /// the heap.
     func releaseMemoryBeforeLoad() {
-        guard storeBytes > 32 << 20 else { return }
+        let isNarrow = ProcessMemory.currentResident().map { $0 > memoryLimit / 4 * 3 } ?? false
+        guard storeBytes > 32 << 20 || isNarrow else { return }
         ProcessMemory.trim()
         if memoryLimit <= 128 << 20 { ProcessMemory.releaseCode() }
     }
