@@ -117,7 +117,7 @@ struct CommandGroupingTests {
         #expect(!FileManager.default.fileExists(atPath: inputs.folder.file("new.sqlite")))
     }
 
-    @Test("The file is written as it was read")
+    @Test("What was written is read and written the same")
     func written() throws {
         let inputs = try Self.inputs()
         try Self.write(#""distinctBy": ["$source.artistName"], "compare": "cd", "nilIsAValue": true"#, to: inputs)
@@ -127,5 +127,22 @@ struct CommandGroupingTests {
         for line in [#""$source.artistName""#, #""compare": "cd""#, #""nilIsAValue": true"#] {
             #expect(text.contains(line), "\(text)")
         }
+        let second = try inputs.run(["convert", "first.json", "-o", "second.json", "--from", "M.xcdatamodeld:1"])
+        #expect(second.code == 0, "\(second.messages)")
+        #expect(try String(contentsOfFile: inputs.folder.file("second.json"), encoding: .utf8) == text)
+    }
+
+    @Test("Songs that a filter leaves out make no artist, also if only objects can evaluate it")
+    func filtered() throws {
+        let inputs = try Self.inputs()
+        try Self.write(
+            #""distinctBy": ["$source.artistName"], "sourceFilter": "FUNCTION(SELF, 'valueForKey:', 'title') != 'song 1'""#,
+            to: inputs)
+        let outcome = try inputs.run(["migrate", "old.sqlite", "new.sqlite"], Self.mapping)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(
+            try Self.rows(inputs.folder.file("new.sqlite")) == [
+                "song 1: none", "song 2: 1 Nina", "song 3: 2 ELLA", "song 4: none", "song 5: 1 Nina", "song 6: 3 Ella",
+            ])
     }
 }

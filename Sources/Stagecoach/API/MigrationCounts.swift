@@ -17,8 +17,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var filtered = 0
         /// Source objects that were migrated.
         public var migrated = 0
-        /// Those of them that share the object of another one, because the mapping makes one object for each distinct value;
-        /// nil if each makes its own.
+        /// Migrated source objects that share the object of another one, because the mapping makes one object for each distinct
+        /// value; nil if each makes its own.
         public var shared: Int?
         /// Source objects dropped by the policy: neither associated, nor rejected, nor used to make an object.
         public var droppedByPolicy = 0

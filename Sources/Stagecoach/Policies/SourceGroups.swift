@@ -125,7 +125,7 @@ final class SourceGroups {
 }
 
 /// A hash of a row's values, 128 bits by two keyed functions: different values have different hashes, but for one chance in
-/// 10^20 with a milliard of rows.
+/// 10^20 with a billion rows.
 private struct GroupValue: Equatable {
     let first: UInt64
     let second: UInt64

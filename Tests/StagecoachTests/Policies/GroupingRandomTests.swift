@@ -46,6 +46,12 @@ struct GroupingRandomTests {
         }
     }
 
+    @Test("Most random migrations have something to group")
+    func frequent() throws {
+        let grouped = try Self.seeds.count { try Fixture(seed: $0) != nil }
+        #expect(grouped > Self.seeds.count / 2)
+    }
+
     @Test("The reference's rows and keys, however it is cut", arguments: seeds)
     func cut(seed: UInt64) throws {
         guard let fixture = try Fixture(seed: seed) else { return }

@@ -178,36 +178,19 @@ extension MappingModel {
         for mapping in mappings {
             let origin = mapping.sourceEntityName.flatMap(source.entity(named:))
             let target = mapping.destinationEntityName.flatMap(destination.entity(named:))
-            func makeCheck(_ variables: [String], isLenient: Bool) -> ExpressionCheck {
+            func makeCheck(_ variables: [String], _ isLenient: Bool) -> ExpressionCheck {
                 ExpressionCheck(
                     source: origin, destination: target, sourceModel: source, names: names, made: made,
                     variables: variables, makers: makers, isLenient: isLenient)
             }
-            if let filter = mapping.sourceFilter {
-                var check = makeCheck(ExpressionCheck.filterVariables, isLenient: mapping.hasPolicy)
-                do { try check.check(filter.node) } catch {
-                    throw error.described(filter.format, mapping.context(mapping.sourceFilterPlace, path))
-                }
-            }
-            if let expression = mapping.usedSourceExpression {
-                var check = makeCheck(ExpressionCheck.sourceExpressionVariables, isLenient: mapping.hasPolicy)
-                do { _ = try check.kind(of: expression.node) } catch {
-                    throw error.described(expression.format, mapping.sourceExpressionContext(path))
-                }
-            }
-            for (number, item) in (mapping.grouping?.expressions ?? []).enumerated() {
-                var check = makeCheck(["source"], isLenient: false)
-                do throws(ProgramFault) { try check.checkComparable(item.expression.node) } catch {
-                    throw error.described(item.expression.format, mapping.groupingContext(number, path))
-                }
-            }
+            try mapping.checkSelection(path, makeCheck)
             try target?.checkPatterns()
             let isEvaluated = misfits.isEvaluated(mapping)
             for property in mapping.propertyMappings {
                 if isEvaluated, let refusal = property.refusal { throw refusal }
                 guard let expression = property.valueExpression, let name = property.name else { continue }
                 func check(isLenient: Bool) throws(MigrationError) {
-                    var check = makeCheck(ExpressionCheck.valueVariables, isLenient: isLenient)
+                    var check = makeCheck(ExpressionCheck.valueVariables, isLenient)
                     do {
                         let kind = try check.kind(of: expression.node)
                         if let attribute = target?.attribute(named: name) {
@@ -228,6 +211,34 @@ extension MappingModel {
                     try check(isLenient: true)
                     property.refusal = property.refusal ?? error
                 }
+            }
+        }
+    }
+}
+
+extension EntityMapping {
+    /// Checks the expressions that choose the source objects: the filter, the source expression, and those that group them.
+    ///
+    /// - Parameter makeCheck: makes a check for expressions over some variables.
+    fileprivate func checkSelection(
+        _ path: String?, _ makeCheck: ([String], _ isLenient: Bool) -> ExpressionCheck
+    ) throws(MigrationError) {
+        if let filter = sourceFilter {
+            var check = makeCheck(ExpressionCheck.filterVariables, hasPolicy)
+            do { try check.check(filter.node) } catch {
+                throw error.described(filter.format, context(sourceFilterPlace, path))
+            }
+        }
+        if let expression = usedSourceExpression {
+            var check = makeCheck(ExpressionCheck.sourceExpressionVariables, hasPolicy)
+            do { _ = try check.kind(of: expression.node) } catch {
+                throw error.described(expression.format, sourceExpressionContext(path))
+            }
+        }
+        for (number, item) in (grouping?.expressions ?? []).enumerated() {
+            var check = makeCheck(["source"], false)
+            do throws(ProgramFault) { try check.checkComparable(item.expression.node) } catch {
+                throw error.described(item.expression.format, groupingContext(number, path))
             }
         }
     }
