@@ -14,7 +14,9 @@ package enum OpenFolders {
     ///
     /// - Returns: the path for its files: through the descriptor, or the same path where no /proc is mounted.
     package static func note(_ descriptor: Int32, as path: String) -> String {
-        paths.withLock { $0[Substring("\(descriptor)")] = path }
+        // A folder within an open folder was opened by a path through the other's descriptor.
+        let known = shown(path)
+        paths.withLock { $0[Substring("\(descriptor)")] = known }
         let through = "\(prefix)\(descriptor)"
         return access(through + "/.", F_OK) == 0 ? through : path
     }

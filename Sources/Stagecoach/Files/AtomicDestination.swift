@@ -13,12 +13,14 @@ package struct AtomicDestination {
     private let target: DestinationPath
     private let directory: WorkDirectory
 
+    // These paths lead to the folder even if another one takes its name.
+
     /// The private store.
-    private var store: String { "\(directory.path)/\(target.name).sqlite" }
+    private var store: String { "\(directory.inside)/\(target.name).sqlite" }
     /// The finished file.
-    private var finished: String { "\(directory.path)/\(target.name).finished" }
+    private var finished: String { "\(directory.inside)/\(target.name).finished" }
     /// A second name of the finished file, by which a destination is known as its own.
-    private var published: String { "\(directory.path)/\(target.name).published" }
+    private var published: String { "\(directory.inside)/\(target.name).published" }
 
     /// Refuses a model whose objects a store of a type cannot keep.
     ///
@@ -133,7 +135,7 @@ package struct AtomicDestination {
 
     /// Gives the finished file the destination's name.
     private func publish(_ permissions: FilePermissions) throws(MigrationError) {
-        if link(finished, published) == 0 { try DestinationPath.synchronize(folder: directory.path) }
+        if link(finished, published) == 0 { try DestinationPath.synchronize(folder: directory.inside) }
         try target.publish(finished, permissions: permissions)
     }
 

@@ -103,7 +103,7 @@ struct Resumption {
     /// Returns the error with a remedy that says where the work is kept.
     func kept(_ error: MigrationError) -> MigrationError {
         var error = error
-        let place = "The work so far is kept in \(area.path): the same command resumes from there"
+        let place = "The work so far is kept in \(OpenFolders.shown(area.path)): the same command resumes from there"
         error.remedy = error.remedy.map { "\($0). \(place)" } ?? place
         return error
     }
