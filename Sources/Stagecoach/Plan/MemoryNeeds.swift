@@ -21,7 +21,7 @@ struct MemoryNeeds {
     init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // Every run's base covers a few of each.
-        bytes += max(0, mappings.count - 16) * (isStaged ? 64 << 10 : 36 << 10) + earlier * (8 << 10)
+        bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 36 << 10) + earlier * (8 << 10)
         // A checkpoint on its way to the journal.
         if isStaged { bytes += 1 << 20 }
         // If a policy relates objects, every relationship of the mapping has a batch of its own.
