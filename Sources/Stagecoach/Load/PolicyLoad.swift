@@ -9,19 +9,16 @@ import SpillStorage
 final class PolicyLoad: ModelStage, LoadSource {
     let stage: StageInputs
     private let runtime: PolicyRuntime
-    /// The links that were left to the load; nil if all are in the link stores.
-    private let relating: RelatingByKeys?
-    /// The same, resolved for the rows of the current load.
-    private var links: KeyedLinks?
     /// The patches of the current table.
     private var patches: [any RowPatches] = []
 
     private var schema: StoreSchema { modelRun.inputs.destinationSchema }
 
-    init(stage: StageInputs, runtime: PolicyRuntime, relating: RelatingByKeys?) {
+    private var deferred: DeferredLinks { runtime.linkSetter.deferred }
+
+    init(stage: StageInputs, runtime: PolicyRuntime) {
         self.stage = stage
         self.runtime = runtime
-        self.relating = relating
     }
 
     /// Loads all tables.
@@ -32,8 +29,8 @@ final class PolicyLoad: ModelStage, LoadSource {
         if resumed == nil { try checkpoints?.beginLoad() }
         if let rejected = modelRun.validation.rejected {
             modelRun.missing.fates?.rejected = rejected
-            if let relating { rejected.hide(in: relating.keys.byMapping.values) }
-            try runtime.relating.makeLinksAgain(without: rejected)
+            if let plan = deferred.plan { rejected.hide(in: plan.keys.byMapping.values) }
+            try runtime.linkSetter.repeatLinks(without: rejected)
         }
         // A complete store already has these changes.
         if let touched = modelRun.touched, !(resumed?.isComplete ?? false) {
@@ -42,29 +39,18 @@ final class PolicyLoad: ModelStage, LoadSource {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        links = try relating.map { try KeyedLinks(stage: stage, relating: $0) }
-        modelRun.run.declared = DeclaredPairs(mappings: relating?.mappings ?? [], pairs: deferredPairs)
-        defer { links = nil }
+        try deferred.beginLoad(isResumed: resumed != nil)
+        modelRun.run.declared = deferred.pairs
         return try LoadRun(
             stage: stage, units: stage.work.closingUnits, countsBeforeLoad: false, destination: destination
         ).run(self)
-    }
-
-    /// The relationships whose links no policy has seen.
-    private var deferredPairs: Set<PropertyReference> {
-        guard relating != nil else { return [] }
-        return runtime.objects.links.all.reduce(into: []) { pairs, store in
-            guard store.isDeferred else { return }
-            pairs.insert(store.first.reference)
-            if let second = store.second { pairs.insert(second.reference) }
-        }
     }
 
     // MARK: - Rows
 
     func begin(_ step: PlannedStep, isClosed: (Int) -> Bool) throws {
         modelRun.services.begin(.load, step.mappings.map { mappings[$0].name })
-        patches = try links?.patches(of: step.table, isClosed: isClosed) ?? []
+        patches = try deferred.patches(of: step.table, isClosed: isClosed)
         guard !isClosed(step.table) else { return }
         // Each run is read one block at a time, and so are its patches.
         try runtime.objects.rows[step.table].joinRuns(most: max(4, modelRun.inputs.budget.spill / (256 << 10)))
@@ -162,8 +148,10 @@ final class PolicyLoad: ModelStage, LoadSource {
     // MARK: - Links
 
     func load(join: Int, into writer: any TableWriter, prepare: @escaping (Int) throws -> Void) throws -> Int {
-        if let links, linkStore(ofJoin: join)?.store.isDeferred ?? false {
-            return try links.joinLinks(join, prepare: prepare).load(into: writer)
+        if let plan = deferred.plan, linkStore(ofJoin: join)?.store.isDeferred ?? false {
+            return try JoinLinks(
+                stage: stage, mappings: plan.mappings, keys: plan.keys, joinTable: join, prepare: prepare
+            ).load(into: writer)
         }
         return try JoinLinks(
             stage: stage, mappings: mappings, keys: PlanKeys(byMapping: [:], byTable: [:]), joinTable: join,

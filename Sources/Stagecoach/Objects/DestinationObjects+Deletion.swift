@@ -31,6 +31,7 @@ extension DestinationObjects {
     private func delete(_ id: ObjectPlace, cascadingTo round: inout DeletionRound) throws {
         guard try exists(id) else { return }
         try context?.willDelete(id)
+        for (store, _) in links.ends(of: id.entity) { try links.use(store) }
         for relationship in id.entity.relationships {
             guard let (store, side) = links.store(of: relationship) else { continue }
             switch relationship.deleteRule {

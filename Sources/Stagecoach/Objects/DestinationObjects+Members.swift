@@ -12,6 +12,7 @@ extension DestinationObjects {
         }
         guard let (store, side) = property.links else { return }
         if hasDeletions, try !exists(place) { return }
+        try links.use(store)
         store.isSetByPolicy = true
         do {
             for item in removed {
@@ -34,6 +35,7 @@ extension DestinationObjects {
         guard let property = properties.property(key, of: object.place.entity), property.isToMany,
             let (store, side) = property.links
         else { return nil }
+        try links.use(store)
         return try links.count(of: object.place.key, store, side)
     }
 
@@ -42,6 +44,7 @@ extension DestinationObjects {
             let (store, side) = property.links, let relationship = property.relationship
         else { return nil }
         guard member.context === context, member.entity.isKindOf(entity: relationship.destination) else { return false }
+        try links.use(store)
         return try store.link(of: object.place.key, to: member.place.key, side: side) != nil
     }
 

@@ -232,6 +232,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             return try modelRun.external.data(reference, isSource: false, object.errorContext(property: name))
         }
         guard let (store, side) = property.links else { return try transients.value(name, of: place) }
+        try links.use(store)
         let partners = try store.partners(of: place.key, side: side)
         guard property.isToMany else { return partners.first.flatMap { self.object(of: $0.partner) } }
         guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object(of: $0.partner) }) }
@@ -273,6 +274,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             throw MigrationError(
                 "value.type", .data, "A to-one relationship was given \(members.count.counted("object"))")
         }
+        try links.use(store)
         store.isSetByPolicy = true
         try links.set(end(place), store, side, to: members)
     }

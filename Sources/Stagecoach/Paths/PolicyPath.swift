@@ -73,11 +73,8 @@ struct PolicyPath: ModelStage {
         }
         let saved = try runtime.destinationContext.willSave()
         try endStages(runtime, stages, isLoading: start?.phase == .load)
-        let loading = PolicyLoad(
-            stage: stage, runtime: runtime,
-            relating: try RelatingByKeys(
-                modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys,
-                stores: runtime.objects.links.deferred))
+        try runtime.linkSetter.deferred.planLoad(keys: keys)
+        let loading = PolicyLoad(stage: stage, runtime: runtime)
         let highest = try load(
             LoadRequest(
                 fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
@@ -129,7 +126,7 @@ struct PolicyPath: ModelStage {
         }
         runtime.objects.endFetches()
         // Keys are still looked up if links were left to the load.
-        if runtime.objects.links.deferred.isEmpty { for table in runtime.associations { try table.park() } }
+        if runtime.linkSetter.deferred.isEmpty { for table in runtime.associations { try table.park() } }
         try runtime.objects.links.park()
         let schema = modelRun.inputs.destinationSchema
         if runtime.objects.hasDeletions, !isLoading {
@@ -164,7 +161,6 @@ struct PolicyPath: ModelStage {
     private func resume(_ stages: PolicyCheckpoint, _ runtime: PolicyRuntime) throws -> StagePosition? {
         guard let bytes = checkpoints?.resumed?.stages else { return nil }
         try stages.restore(from: bytes)
-        runtime.relating.deferLinks(of: stages.deferred)
         try modelRun.inputs.work.removeUnclaimed()
         // The load restores counts of its own.
         if stages.position.phase < .load {

@@ -21,9 +21,7 @@ struct RelateStage: ModelStage {
     func run(from start: StagePosition?) throws {
         if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
             stages.position = StagePosition(phase: .relate)
-            // Before the first policy is called. Links that can be left to the load are.
-            let relating = try RelatingByKeys(modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys)
-            try runtime.relating.beginLinks(deferring: relating?.stores ?? [])
+            try runtime.linkSetter.beginLinks(keys: isUnchanged ? keys : nil)
         }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
@@ -31,7 +29,7 @@ struct RelateStage: ModelStage {
             try checkpoints?.tickStages()
             try relate(mapping, from: part)
         }
-        runtime.relating.finish()
+        runtime.linkSetter.finish()
         for mapping in mappings {
             modelRun.services.begin(.validate, [mapping.name])
             guard let part = StagePosition.part(of: mapping.index, in: .validate, from: start) else {
@@ -45,30 +43,38 @@ struct RelateStage: ModelStage {
         try runtime.objects.checkDenied()
     }
 
+    /// True if policies have changed neither source objects nor mappings: the load reads the same as stage 2 would.
+    private var isUnchanged: Bool {
+        get throws {
+            guard runtime.sources.changes == nil else { return false }
+            return try mappings.allSatisfy { try !$0.hasPolicy || runtime.current($0) === $0 }
+        }
+    }
+
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
         try modelRun.services.checkCancelled()
         guard mapping.isRelatedByPolicy, let policy = policies[mapping] else {
-            return try runtime.relating.relateAll(of: mapping)
+            return try runtime.linkSetter.relateAll(of: mapping)
         }
         stage.manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
         let pairs = runtime.associations[mapping.index]
-        if runtime.relating.isDeferred(mapping), !policy.overridesRelating {
+        if runtime.linkSetter.isDeferred(mapping), !policy.overridesRelating {
             // Nobody can see whether the default method is called.
-            try runtime.relating.begin(mapping, after: .max)
+            try runtime.linkSetter.begin(mapping, after: .max)
             modelRun.services.progress.advance(rows: try pairs.countOfDestinations())
         } else {
             modelRun.services.begin(.relate, [mapping.name])
             for relationship in mapping.destination?.relationships ?? [] {
                 try runtime.objects.links.store(of: relationship)?.store.compact()
             }
-            try runtime.relating.begin(mapping, after: part.related)
+            try runtime.linkSetter.begin(mapping, after: part.related)
             let cursor = try pairs.pairs.destinationsInOrderOfFirstAssociation()
             try caller.inScope { try relateObjects(cursor, mapping, policy, from: part.related) }
         }
         runtime.relatingFrom = nil
-        runtime.relating.end()
+        runtime.linkSetter.end()
         try caller.call(mapping, .endRelationshipCreation) {
             try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: stage.manager)
         }
@@ -115,7 +121,7 @@ struct RelateStage: ModelStage {
             try caller.call(mapping, .createRelationships, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: stage.manager)
             }
-            try runtime.relating.endObject(at: related - 1, of: mapping)
+            try runtime.linkSetter.endObject(at: related - 1, of: mapping)
             modelRun.services.progress.advance(rows: 1)
         }
     }

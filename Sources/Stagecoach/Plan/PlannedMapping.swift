@@ -57,7 +57,7 @@ final class PlannedMapping {
     var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
     /// True if the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
-    /// True if the links of its policy's objects are found by keys: see ``RelatingByKeys``.
+    /// True if the links of its policy's objects are found by keys: see ``DeferredLinks``.
     let isRelatedByKeys: Bool
     /// True if its relationship mappings define all links of its objects: no user code sets any.
     var hasDeclaredLinks: Bool {

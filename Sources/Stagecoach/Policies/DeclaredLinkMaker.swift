@@ -4,7 +4,7 @@ import ManagedModel
 import Mapping
 import SpillStorage
 
-/// Makes the links of mappings without a policy on the policy path. They follow the rules for inverse pairs, not the order of
+/// Lays the links of mappings without a policy on the policy path. They follow the rules for inverse pairs, not the order of
 /// calls: they are sorted as on the row path, and laid under the changes of policies.
 final class DeclaredLinkMaker {
     private let lookups: MemberLookups
@@ -16,11 +16,11 @@ final class DeclaredLinkMaker {
 
     init(_ lookups: MemberLookups) { self.lookups = lookups }
 
-    /// Makes the declared links of a store, which has none yet. Members of ordered relationships get their places.
+    /// Lays the declared links of a store, which has none yet. Members of ordered relationships get their places.
     ///
     /// - Complexity: one scan of the source for each relationship; O(n log n) in links, on disk above the run's share for
     ///   sorting.
-    func makeLinks(of store: LinkStore) throws {
+    func layLinks(of store: LinkStore) throws {
         guard mappings.contains(where: \.hasDeclaredLinks) else { return }
         try modelRun.services.checkCancelled()
         let own = associations.compactMap { table in table.keys.map { (table.mapping.index, $0) } }

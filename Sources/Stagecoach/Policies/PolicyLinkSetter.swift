@@ -8,9 +8,8 @@ import SpillStorage
 /// Mappings without a policy come first, all of them (``DeclaredLinkMaker``). The relationships that a policy's default method
 /// sets count as policy code and are applied on top, in the order of the calls.
 ///
-/// The links of some stores are deferred: they are the same if they are found by keys, table by table, at the load
-/// (``RelatingByKeys``). As long as nobody reads or changes such a store, and each policy calls the default method for each of
-/// its objects, the store stays empty. Otherwise its links are made before the first read or change, as if they had never been
+/// The links of some stores are left to the load (``DeferredLinks``), as long as user code does not use them and each policy
+/// calls the default method for each of its objects. Otherwise they are made before the first use, as if they had never been
 /// deferred: object by object, up to the object whose policy is called now.
 final class PolicyLinkSetter {
     /// The number of members that a lookup holds in memory where no batch size is given. More are sorted on disk.
@@ -18,6 +17,7 @@ final class PolicyLinkSetter {
 
     private let lookups: MemberLookups
     private let declared: DeclaredLinkMaker
+    let deferred: DeferredLinks
     private var members: [LinkMember] = []
     private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
     /// The steps of the mapping that was requested last.
@@ -40,27 +40,31 @@ final class PolicyLinkSetter {
     init(_ lookups: MemberLookups) {
         self.lookups = lookups
         declared = DeclaredLinkMaker(lookups)
+        deferred = DeferredLinks(
+            modelRun: lookups.modelRun, mappings: lookups.mappings, associations: lookups.associations,
+            objects: lookups.objects)
+        lookups.objects.links.makeDeferred = { [unowned self] store throws(MigrationError) in try use(store) }
     }
 
-    /// Begins stage 2: makes the links that mapping models declare, as far as they are not deferred and no policy has set links
-    /// of the pair. Those are made when the stage reaches each mapping.
+    /// Begins stage 2: lays the links that mapping models declare, as far as they are not deferred and no policy has set links
+    /// of the pair. Those are set when the stage reaches each mapping.
     ///
-    /// - Parameter numbers: the numbers of the stores whose links are deferred.
-    func beginLinks(deferring numbers: Set<Int>) throws {
-        objects.links.beginRelating()
-        try makeDeclaredLinks(deferring: numbers)
+    /// - Parameter keys: the keys by which the load can find links; nil if it must find none.
+    func beginLinks(keys: PlanKeys?) throws {
+        if let keys { try deferred.begin(keys: keys) }
+        objects.links.beginStage2()
+        try layDeclaredLinks()
     }
 
-    private func makeDeclaredLinks(deferring numbers: Set<Int>) throws {
+    private func layDeclaredLinks() throws {
         position = (0, 0)
-        deferLinks(of: numbers)
         for store in objects.links.all where !store.isDeferred && !store.isSetEarly {
-            try declared.makeLinks(of: store)
+            try declared.layLinks(of: store)
         }
     }
 
-    /// Makes all links again as if rejected objects had never been made. No user code runs: what it did is done again.
-    func makeLinksAgain(without rejected: RejectedKeys) throws {
+    /// Sets all links again as if rejected objects had never been made. No user code runs: what it did is done again.
+    func repeatLinks(without rejected: RejectedKeys) throws {
         objects.leaveOut(rejected)
         for table in associations { if let keys = table.keys { rejected.hide(in: CollectionOfOne(keys)) } }
         let stores = objects.links.all
@@ -70,7 +74,8 @@ final class PolicyLinkSetter {
             schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
         }
         try objects.links.removeAll(entity: entity)
-        try makeDeclaredLinks(deferring: Set(stores.lazy.filter(\.wasDeferred).map(\.number)))
+        deferred.deferAgain()
+        try layDeclaredLinks()
         try objects.links.makeChanges(entity: entity, where: exists, other: repeatCall)
         finish()
     }
@@ -83,52 +88,39 @@ final class PolicyLinkSetter {
     /// Does again what a default method or the making of deferred links did.
     private func repeatCall(_ call: LinkChange) throws {
         if call.kind == .makeDeferred {
-            position = (Int(call.owner.entity), Int(call.owner.key))
-            return try objects.links.all[call.store].makeDeclaredLinks()
+            position = (call.mapping, call.related)
+            return try use(objects.links.all[call.store])
         }
-        if call.kind == .relateAll {
-            return try relateAll(of: mappings[Int(call.owner.entity)], in: objects.links.all[call.store])
-        }
-        guard let source = call.members.first?.end else { return }
-        let mapping = mappings[Int(source.entity)]
+        let mapping = mappings[call.mapping]
+        if call.kind == .relateAll { return try relateAll(of: mapping, in: objects.links.all[call.store]) }
         if position.mapping != mapping.index { try begin(mapping, after: 0) }
         for step in steps(of: mapping) where !step.store.isDeferred {
-            try set(step, of: call.owner, source: source.key, in: mapping)
+            try set(step, of: call.owner, source: call.source, in: mapping)
         }
     }
 
     // MARK: - Deferred links
 
-    /// Leaves the links of some stores to the load.
-    ///
-    /// - Parameter numbers: the numbers of stores whose links nobody has read or changed.
-    func deferLinks(of numbers: Set<Int>) {
-        hasDeferred = !numbers.isEmpty
-        for store in objects.links.all where numbers.contains(store.number) {
-            store.wasDeferred = true
-            store.makeDeclared = { [unowned self, unowned store] () throws(MigrationError) in
-                let (mapping, count) = position
-                let place = LinkEnd(key: Int64(count), entity: UInt32(mapping))
-                try objects.links.note(LinkChange(kind: .makeDeferred, store: store.number, owner: place))
-                do { try make(store) } catch let error as MigrationError { throw error } catch {
-                    throw MigrationError("policy.failed", .data, "The links cannot be made", cause: error)
-                }
-            }
+    /// Makes the links of a store, if they are deferred.
+    func use(_ store: LinkStore) throws(MigrationError) {
+        guard store.isDeferred else { return }
+        store.isDeferred = false
+        try objects.links.note(.makeDeferred(store, mapping: position.mapping, related: position.count))
+        do { try catchUp(store) } catch let error as MigrationError { throw error } catch {
+            throw MigrationError("policy.failed", .data, "The links cannot be made", cause: error)
         }
     }
 
-    /// True if links may be deferred.
-    private(set) var hasDeferred = false
-
     /// Makes all deferred links, because what follows changes what lookups find.
-    func makeDeferredLinks() throws(MigrationError) {
-        hasDeferred = false
-        for store in objects.links.all { try store.makeDeclaredLinks() }
+    func useAll() throws(MigrationError) {
+        guard deferred.mayExist else { return }
+        deferred.end()
+        for store in objects.links.all { try use(store) }
     }
 
     /// Makes the links of a store up to the current object.
-    private func make(_ store: LinkStore) throws {
-        try declared.makeLinks(of: store)
+    private func catchUp(_ store: LinkStore) throws {
+        try declared.layLinks(of: store)
         for mapping in mappings where mapping.isRelatedByPolicy && mapping.index <= position.mapping {
             let steps = steps(of: mapping).filter { $0.store === store }
             let most = mapping.index == position.mapping ? position.count : .max
@@ -155,13 +147,13 @@ final class PolicyLinkSetter {
     /// links of the objects before it are made.
     func endObject(at place: Int, of mapping: PlannedMapping) throws(MigrationError) {
         guard position.count <= place else { return }
-        for step in steps(of: mapping) { try step.store.makeDeclaredLinks() }
+        for step in steps(of: mapping) { try use(step.store) }
     }
 
     // MARK: - Mappings without a policy
 
     /// Does what the default method would do for the objects of a mapping without a policy, in the pairs whose links policies
-    /// have set: there the order of the calls tells. The links of all other pairs are as ``beginLinks(deferring:)`` made them.
+    /// have set: there the order of the calls tells. The links of all other pairs are as ``beginLinks(keys:)`` laid them.
     func relateAll(of mapping: PlannedMapping) throws {
         guard mapping.hasDeclaredLinks else { return }
         for store in objects.links.all where store.isSetByPolicy && !store.isDeferred {
@@ -233,7 +225,7 @@ final class PolicyLinkSetter {
         if let place, mapping === mappings[position.mapping] {
             position.count = place + 1
         } else {
-            for step in steps { try step.store.makeDeclaredLinks() }
+            for step in steps { try use(step.store) }
         }
         guard steps.contains(where: { !$0.store.isDeferred }) else { return }
         func setSteps() throws {

@@ -19,7 +19,7 @@ final class PolicyRuntime {
     let userCode = UserCodeNotes()
     /// True if failures of calls that cannot throw are recorded already.
     var hasScope = false
-    let relating: PolicyLinkSetter
+    let linkSetter: PolicyLinkSetter
     /// The source object whose destination objects are being created, and a flag set once something is associated with
     /// it.
     @exclusivity(unchecked) private(set) var creatingFrom: (mapping: Int, key: Int64)?
@@ -78,7 +78,7 @@ final class PolicyRuntime {
             of: sources, modelRun.inputs, storeUUID: modelRun.inputs.source.metadata.uuid, failures: failures)
         destinationContext = PolicyRuntime.context(
             of: objects, modelRun.inputs, storeUUID: storeUUID, failures: failures)
-        relating = PolicyLinkSetter(
+        linkSetter = PolicyLinkSetter(
             MemberLookups(
                 modelRun: modelRun, mappings: mappings, associations: associations, objects: objects, sources: sources))
         sources.context = sourceContext
@@ -86,7 +86,7 @@ final class PolicyRuntime {
         objects.associations = associations
         sources.willChange = { [unowned self] () throws(MigrationError) in
             // The load would read the links from the changed source.
-            if relating.hasDeferred { try relating.makeDeferredLinks() }
+            try linkSetter.useAll()
         }
         // A row that a mapping made, or would have made, of a deleted object may be missing.
         sources.hasDeleted = { [unowned self] in objects.hasDeletions = true }
@@ -117,7 +117,7 @@ final class PolicyRuntime {
         if manager.observedCalls.contains(.associations) { observer = manager }
         let values = DynamicValues(runtime: self, manager: manager, policies: policies)
         dynamicValues = values
-        relating.dynamicValues = values
+        linkSetter.dynamicValues = values
     }
 
     // MARK: - Creation
@@ -293,20 +293,20 @@ final class PolicyRuntime {
         }
     }
 
-    /// Performs the default relating method: evaluates the relationship mappings for one destination object.
+    /// Performs the default method of stage 2: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
         destinationContext.takeOverSets()
         defer { destinationContext.refreshSets() }
         let planned = try edits.current(mapping, try planned(mapping))
-        if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
-            return try self.relating.setAll(
-                of: objects.end(destination.place), source: relating.source, in: planned, at: relating.place)
+        if let now = relatingFrom, now.mapping == planned.index, now.destination === destination {
+            return try linkSetter.setAll(
+                of: objects.end(destination.place), source: now.source, in: planned, at: now.place)
         }
         found.removeAll(keepingCapacity: true)
         try associations[planned.index].sources(of: reference(destination.place), into: &found)
         // If one destination object has several sources, `$source` is the first.
         guard let source = found.first else { return }
-        try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned, at: nil)
+        try linkSetter.setAll(of: objects.end(destination.place), source: source.key, in: planned, at: nil)
     }
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
@@ -359,7 +359,7 @@ final class PolicyRuntime {
         _ table: Int, _ key: Int64, _ destination: ObjectReference, _ mapping: PlannedMapping,
         _ pairs: MappingAssociations
     ) throws(MigrationError) {
-        if relating.hasDeferred { try relating.makeDeferredLinks() }
+        try linkSetter.useAll()
         try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: destination)
         if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == key,
             table == mapping.sourceTable

@@ -17,8 +17,6 @@ final class PolicyCheckpoint {
     private let manager: MigrationManager
     /// The position in the stages.
     var position = StagePosition(phase: .create)
-    /// The numbers of the stores whose links were left to the load, of a killed run.
-    private(set) var deferred: Set<Int> = []
     /// The counts at the beginning of the load; nil before it.
     private var countsBeforeLoad: MigrationCounts?
     /// The version of all property mappings' expressions when the stages began.
@@ -30,8 +28,7 @@ final class PolicyCheckpoint {
     /// The part of a state that is not in the objects and associations.
     private struct Outline: Codable {
         var position: StagePosition
-        /// The numbers of the stores whose links are left to the load.
-        var deferred: Set<Int>
+        var deferred: DeferredLinks.Saved
         var counts: MigrationCounts
         /// The checkpoints of the policies, by entity mapping.
         var policies: [Int: Data]
@@ -96,7 +93,7 @@ final class PolicyCheckpoint {
             }
         }
         let outline = Outline(
-            position: position, deferred: runtime.objects.links.deferred,
+            position: position, deferred: runtime.linkSetter.deferred.saved,
             counts: countsBeforeLoad ?? modelRun.tally.counts, policies: held, userInfo: userInfo.map { Data($0) })
         var coder = StateCoder(capacity: lastSize + lastSize / 16)
         var head = Array(try JSONEncoder().encode(outline))
@@ -144,11 +141,11 @@ final class PolicyCheckpoint {
             throw StateReader.damaged("the stages' position")
         }
         position = outline.position
-        deferred = outline.deferred
         modelRun.tally.counts = outline.counts
         if position.phase == .load { countsBeforeLoad = outline.counts }
         try codeContent(with: &coder)
         try coder.finish()
+        runtime.linkSetter.deferred.restore(outline.deferred)
         if let info = outline.userInfo { manager.userInfo = try UserInfoArchive.info(Array(info)) }
         for mapping in mappings {
             guard let policy = policies[mapping] as? any ResumablePolicy, let data = outline.policies[mapping.index]

@@ -10,15 +10,13 @@ struct LinkChange {
         case add
         /// Members were removed.
         case remove
-        /// A default method related the owner. The only member has the key of the owner's source and the index of the mapping.
+        /// A default method related the owner.
         case relate
         /// The owner was deleted.
         case delete
-        /// The deferred links of the store were made. The owner's key is the number of objects of the mapping that were
-        /// related before; in place of its Z_ENT is the index of the mapping.
+        /// The deferred links of the store were made.
         case makeDeferred
-        /// The default methods of a mapping without a policy set the links of the store. In place of the owner's Z_ENT is the
-        /// index of the mapping.
+        /// The default methods of a mapping without a policy set the links of the store.
         case relateAll
     }
 
@@ -27,6 +25,33 @@ struct LinkChange {
     var side = LinkStore.Side.first
     var owner: LinkEnd
     var members: [LinkMember] = []
+}
+
+// Calls about a whole mapping have no owner, and in its place what they are about.
+extension LinkChange {
+    /// The deferred links of a store were made, when so many objects of a mapping were related.
+    static func makeDeferred(_ store: LinkStore, mapping: Int, related: Int) -> LinkChange {
+        LinkChange(
+            kind: .makeDeferred, store: store.number, owner: LinkEnd(key: Int64(related), entity: UInt32(mapping)))
+    }
+
+    /// The default methods of a mapping without a policy set the links of a store.
+    static func relateAll(_ store: LinkStore, mapping: Int) -> LinkChange {
+        LinkChange(kind: .relateAll, store: store.number, owner: LinkEnd(key: 0, entity: UInt32(mapping)))
+    }
+
+    /// A default method related an object, which comes from a source object.
+    static func relate(_ owner: LinkEnd, from source: Int64, mapping: Int) -> LinkChange {
+        LinkChange(
+            kind: .relate, owner: owner, members: [LinkMember(end: LinkEnd(key: source, entity: UInt32(mapping)))])
+    }
+
+    /// The mapping of a `.makeDeferred`, `.relateAll` or `.relate`.
+    var mapping: Int { Int(kind == .relate ? members.first?.end.entity ?? 0 : owner.entity) }
+    /// The number of related objects of a `.makeDeferred`.
+    var related: Int { Int(owner.key) }
+    /// The key of the source object of a `.relate`.
+    var source: Int64 { members.first?.end.key ?? 0 }
 }
 
 /// The changes to links by user code, in call order, to be made again without objects that are rejected.

@@ -28,7 +28,7 @@ extension LinkStore {
 
     /// Tells whether an object has, or had before recent changes, more links than are held in memory.
     func hasMany(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
-        try makeDeclaredLinks()
+        checkMade()
         prefix[0] = SortKey.encode(key)
         var count = 0
         for log in [resolved(side), recent(side)] where log.count > LinkStore.mostHeld - count {
@@ -68,7 +68,7 @@ extension LinkStore {
 
     /// - Parameter partner: the partner to look for; nil for all partners.
     private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
-        try makeDeclaredLinks()
+        checkMade()
         if isPlain, hasRecent, debt > 1024 + 2 * (resolved.first.count + recent.first.count) { try resolve() }
         let before: [LinkView]
         if let partner {
@@ -195,7 +195,7 @@ extension LinkStore {
     ///
     /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
-        try makeDeclaredLinks()
+        checkMade()
         guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
         guard hasRecent else { return LiveLinks(.changes(try resolved(side).scan()), width: width) }
         return LiveLinks(.holding(try holding(side)), width: width)
@@ -209,7 +209,7 @@ extension LinkStore {
     /// - Complexity: O(changes of the object's links) time, O(runs) memory.
     func livePartners(of key: Int64, side: Side) throws(MigrationError) -> LiveLinks {
         precondition(canStreamPartners, "a plain store's links depend on their partners'")
-        try makeDeclaredLinks()
+        checkMade()
         return LiveLinks(.changes(try recent(side).scan(prefix: [SortKey.encode(key)])), width: width)
     }
 

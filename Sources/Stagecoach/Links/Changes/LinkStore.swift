@@ -96,11 +96,8 @@ final class LinkStore {
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil if there are none.
     var earlier: ExistingLinks?
-    /// Makes the links that mapping models declare, before the first read or change of the store; nil once they are made. A
-    /// store that nobody asks is never filled: the load finds its links by keys.
-    var makeDeclared: (() throws(MigrationError) -> Void)?
-    /// True if the links were deferred when stage 2 began.
-    var wasDeferred = false
+    /// True while the links are left to the load (``DeferredLinks``): the store is empty and must not be read or changed.
+    @exclusivity(unchecked) var isDeferred = false
     /// True if a policy set links itself, and did not leave them to its default method.
     @exclusivity(unchecked) var isSetByPolicy = false
     /// True if a policy did so in stage 1. The links that mapping models declare then come in stage 2, mapping by mapping.
@@ -185,18 +182,11 @@ final class LinkStore {
         forgetRecent()
     }
 
-    /// True if the links are as mapping models declare them, and not in the store.
-    var isDeferred: Bool { makeDeclared != nil }
-
     /// Notes that stage 2 begins.
-    func beginRelating() { isSetEarly = isSetByPolicy }
+    func beginStage2() { isSetEarly = isSetByPolicy }
 
-    /// Makes the declared links, if they are not in the store yet.
-    func makeDeclaredLinks() throws(MigrationError) {
-        guard let make = makeDeclared else { return }
-        makeDeclared = nil
-        try make()
-    }
+    /// Traps if the links are deferred: an empty store would be taken for one without links.
+    func checkMade() { precondition(!isDeferred, "the links are deferred: LinkStores.use comes first") }
 
     /// Drops the recent changes after they were resolved.
     func forgetRecent() {
@@ -212,7 +202,6 @@ final class LinkStore {
     func code(with coder: inout StateCoder) throws(MigrationError) {
         for log in logs { try log.code(with: &coder) }
         try coder.code(&sequence)
-        try coder.code(&wasDeferred)
         try coder.code(&isSetByPolicy)
         try coder.code(&isSetEarly)
         guard coder.isReading else { return }
@@ -263,7 +252,7 @@ final class LinkStore {
         _ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none,
         orderOfObject: MemberOrder = .none
     ) throws(MigrationError) {
-        try makeDeclaredLinks()
+        checkMade()
         if !isPlain {
             if isBelowHighest(orderOfPartner, of: object.key, side: side)
                 || isBelowHighest(orderOfObject, of: partner.key, side: side.other),
@@ -281,7 +270,7 @@ final class LinkStore {
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
-        try makeDeclaredLinks()
+        checkMade()
         if !isPlain, highest[index(side)][object.key] != nil || highest[index(side.other)][partner.key] != nil {
             let link = try link(of: object.key, to: partner.key, side: side)
             forgetHighest(link?.orderOfPartner, of: object.key, side: side)
@@ -295,7 +284,7 @@ final class LinkStore {
     /// - Complexity: O(log n) amortised, whatever the number of partners.
     func reset(_ object: LinkEnd, side: Side) throws(MigrationError) {
         precondition(isPlain, "what an ordered store's objects lose is removed link by link")
-        try makeDeclaredLinks()
+        checkMade()
         sequence += 1
         touch(object.key, side)
         record[0] = SortKey.encode(object.key)

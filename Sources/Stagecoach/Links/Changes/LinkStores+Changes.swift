@@ -13,7 +13,6 @@ extension LinkStores {
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
     ) throws(MigrationError) {
-        try store.makeDeclaredLinks()
         let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
         if let changes, !isFree {
             let grown = SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)
@@ -67,7 +66,6 @@ extension LinkStores {
     private func note(
         _ kind: LinkChange.Kind, _ member: LinkEnd, of owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
-        try store.makeDeclaredLinks()
         guard !isFree else { return }
         recentSets[SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)] = nil
         try note(
@@ -110,9 +108,6 @@ extension LinkStores {
         try store.remove(owner, member, side: side)
         if let known { counted = known.changed(by: -1, in: store) }
     }
-
-    /// The numbers of the stores whose links are left to the load.
-    var deferred: Set<Int> { Set(all.lazy.filter(\.isDeferred).map(\.number)) }
 
     func apply(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ present: [LinkView], _ members: [LinkMember]

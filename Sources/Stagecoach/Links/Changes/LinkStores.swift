@@ -17,6 +17,8 @@ final class LinkStores {
     let dynamicMembers: RecordLog?
     /// The deletions that a delete rule denies.
     let denied: DeniedDeletions
+    /// Makes the deferred links of a store; set by stage 2.
+    var makeDeferred: ((LinkStore) throws(MigrationError) -> Void)?
     /// The ordered relationships that were recently set, with the number of their members and the sequence of the call.
     var recentSets: [SetRelationship: (count: Int, sequence: UInt64)] = [:]
     static let rememberedSets = 1024
@@ -147,28 +149,29 @@ final class LinkStores {
     ///   - mapping: the index of the mapping.
     func relate(_ owner: LinkEnd, from source: Int64, in mapping: Int, _ body: () throws -> Void) throws {
         guard hasDeclared, !isFree else { return try body() }
-        try changes?.append(
-            LinkChange(
-                kind: .relate, owner: owner,
-                members: [LinkMember(end: LinkEnd(key: source, entity: UInt32(mapping)))]))
+        try changes?.append(.relate(owner, from: source, mapping: mapping))
         isNoted = true
         defer { isNoted = false }
         try body()
     }
 
+    /// Prepares a store for user code that reads or changes its links: deferred ones are made. All user code comes this way.
+    func use(_ store: LinkStore) throws(MigrationError) {
+        if store.isDeferred { try makeDeferred?(store) }
+    }
+
     /// Notes that stage 2 begins: links that policies set from now on come after declared ones.
-    func beginRelating() {
+    func beginStage2() {
         hasDeclared = true
         recentSets = [:]
-        for store in all { store.beginRelating() }
+        for store in all { store.beginStage2() }
     }
 
     /// Lets the default methods of a mapping without a policy change the links of a store. The call is noted instead of the
     /// changes.
     func relateAll(of mapping: Int, in store: LinkStore, _ body: () throws -> Void) throws {
         guard !isFree else { return try body() }
-        try changes?.append(
-            LinkChange(kind: .relateAll, store: store.number, owner: LinkEnd(key: 0, entity: UInt32(mapping))))
+        try changes?.append(.relateAll(store, mapping: mapping))
         isNoted = true
         defer { isNoted = false }
         try body()

@@ -96,7 +96,7 @@ struct FetchCompiler {
             return .reference(slot: slot, among: Set(keys), isNegated: isOpposite)
         }
         guard comparison.path.count == 1, let relationship = entity.relationship(named: comparison.path[0]),
-            let (store, links) = side.links(of: relationship)
+            let (store, links) = try side.links(of: relationship)
         else { return nil }
         if comparison.isNull {
             return relationship.isToMany ? nil : .isUnlinked(store, links, isNegated: isOpposite)
@@ -193,7 +193,7 @@ struct FetchCompiler {
             else { return nil }
             ends = try index.keys(holding: values)
         }
-        if let (store, links) = side.links(of: relationship) { return .partners(store, links, ends) }
+        if let (store, links) = try side.links(of: relationship) { return .partners(store, links, ends) }
         guard let inverse = relationship.inverseRelationship, inverse.inverseRelationship == relationship else {
             return nil
         }
@@ -227,9 +227,15 @@ struct FetchCompiler {
 }
 
 extension FetchSide {
-    /// Returns the links of a relationship; nil on the source's side, where links are in the rows.
-    func links(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
-        (self as? DestinationObjects)?.links.store(of: relationship)
+    /// Returns the links of a relationship, for a fetch that reads them; nil on the source's side, where links are in the rows.
+    func links(
+        of relationship: RelationshipDescription
+    ) throws(MigrationError) -> (store: LinkStore, side: LinkStore.Side)? {
+        guard let stores = (self as? DestinationObjects)?.links, let found = stores.store(of: relationship) else {
+            return nil
+        }
+        try stores.use(found.store)
+        return found
     }
 }
 

@@ -11,11 +11,11 @@ struct OrderIndependence {
     let planner: LinkPlanner
 
     /// Tells whether no link of a store depends on the order of calls.
-    func isInvisible(_ store: LinkStore) -> Bool {
-        isInvisible(store.first, store.second) && (store.second.map { isInvisible($0, store.first) } ?? true)
+    func isIndependent(_ store: LinkStore) -> Bool {
+        isIndependent(store.first, store.second) && (store.second.map { isIndependent($0, store.first) } ?? true)
     }
 
-    private func isInvisible(_ relationship: RelationshipDescription, _ inverse: RelationshipDescription?) -> Bool {
+    private func isIndependent(_ relationship: RelationshipDescription, _ inverse: RelationshipDescription?) -> Bool {
         let own = LinkPlanner.owners(of: relationship, among: mappings)
         let other = inverse.map { LinkPlanner.owners(of: $0, among: mappings) } ?? []
         let lookups = LinkPlanner.lookups(of: relationship, among: mappings)
