@@ -41,14 +41,13 @@ final class DestinationRun {
         (self.clock, self.checkpoints, options) = (clock, checkpoints, migration.options)
         old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
         do {
-            existing = try Self.copy(old, of: migration, to: place, in: area, checkpoints, state)
+            existing = try Self.copy(old, of: migration, to: place, in: area, state)
             archive = migration.archive ?? AssociationArchive(directory: area.spills)
             known = archive.mark
             run = migration.migrationRun(prepared, existing, area)
             previous = PreviousModels(run, archive: archive, existing: existing)
             external = try migration.externalFiles(run, existing, area, carries: !options.isDryRun)
-            external.notesFiles = checkpoints.isResumable
-            checkpoints.attach(previous, external)
+            checkpoints.attach(previous, external, appendingTo: old?.identity ?? [])
             if let state {
                 try external.resume(noted: state.stagedFiles)
                 migration.progress.resume(at: state.progress.work)
@@ -63,7 +62,7 @@ final class DestinationRun {
                     first: try Self.keptRejects(state, area).map { [$0] } ?? migration.link?.rejectFiles ?? [])
             }
             idMap = try options.idMap.map { path throws(MigrationError) in
-                try ObjectIDMap(path: path, permissions: permissions, earlier: migration.link?.idMap)
+                try ObjectIDMap(path: path, permissions: permissions, previous: migration.link?.idMap)
             }
         } catch {
             old?.release()
@@ -74,11 +73,10 @@ final class DestinationRun {
     /// Copies the store that is appended to into the work area, unless a killed run did, and reads it.
     private static func copy(
         _ old: ExistingDestination?, of migration: Migration, to place: DestinationPath, in area: WorkArea,
-        _ checkpoints: CheckpointScheduler, _ state: JournalRecord.State?
+        _ state: JournalRecord.State?
     ) throws -> ExistingStore? {
-        checkpoints.identity = old?.identity ?? []
         if let state {
-            if let appended = state.appended, appended.identity != checkpoints.identity {
+            if let appended = state.appended, appended.identity != old?.identity ?? [] {
                 throw MigrationError(
                     "resume.changed", .configuration,
                     "A run to this destination was interrupted, and the destination was written since",
@@ -105,8 +103,8 @@ final class DestinationRun {
     private static func keptRejects(
         _ state: JournalRecord.State?, _ area: WorkArea
     ) throws(MigrationError) -> String? {
-        guard let turns = state?.turns, turns.rejects != nil else { return nil }
-        let path = area.rejectLinesPath(after: turns.done)
+        guard let progress = state?.modelProgress, progress.rejects != nil else { return nil }
+        let path = area.rejectLinesPath(after: progress.done)
         guard try DestinationPath.status(path) != nil else { throw StateReader.damaged("the rejected objects") }
         return path
     }
@@ -122,13 +120,15 @@ final class DestinationRun {
         progress.expect(rows: rows, work: work * (options.onInvalid == .reject ? 2 : 1))
         // Mapping models that have run say nothing of links any more.
         let oneSided = try OneSidedLinkCount.lines(
-            in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
+            in: prepared.source, prepared.layout,
+            models: prepared.models.map { Array($0.mappings[$0.previousCount...]) })
         do {
             let gaps = try migration.passesNoFilter(prepared, run)
             try LossRefusal.check(gaps, options)
             var loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
-                previousStepIDs: try migration.previousStepIDs(), mode: .publish(rejectFile)
+                resumed: checkpoints.resumed, previousStepIDs: try migration.previousStepIDs(),
+                mode: .publish(rejectFile)
             ).load()
             try rejectFile?.finish()
             run.services.begin(.publish)

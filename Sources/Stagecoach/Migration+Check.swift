@@ -73,7 +73,7 @@ public struct CheckReport: Sendable, Codable {
     /// The number of objects that `--on-invalid reject` would leave out, including objects rejected because of others.
     public var rejectedObjects = 0
     /// True if objects that the destination already held would become invalid. They cannot be left out.
-    public var hasInvalidEarlierObjects = false
+    public var hasInvalidExistingObjects = false
     /// The way to excuse broken rules that the source has too, as a sentence without a full stop; nil if no such rule
     /// is broken, or if they are excused already.
     public var excuse: String?
@@ -100,7 +100,7 @@ public struct CheckReport: Sendable, Codable {
         if refusal(options) != nil { return true }
         return switch options.onInvalid {
         case .fail: !violations.isEmpty
-        case .reject: hasInvalidEarlierObjects || rejectedObjects > options.maximumRejects ?? .max
+        case .reject: hasInvalidExistingObjects || rejectedObjects > options.maximumRejects ?? .max
         }
     }
 }
@@ -180,7 +180,7 @@ extension Migration {
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         let loaded = try StoreLoad(
             self, prepared, PreviousModels(run, archive: archive, existing: existing), external, existing: existing,
-            area: area, checkpoints: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
+            area: area, checkpoints: nil, resumed: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
         ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)
@@ -220,7 +220,7 @@ final class CheckCount {
         report.objects += load.made
         report.rejectedObjects += load.rejectedObjects
         if modelRun.validation.brokeRuleOfSource { report.excuse = report.excuse ?? modelRun.validation.excuse }
-        if modelRun.validation.brokenExisting != nil { report.hasInvalidEarlierObjects = true }
+        if modelRun.validation.brokenExisting != nil { report.hasInvalidExistingObjects = true }
         for (line, found) in modelRun.validation.tally?.lines ?? [:] {
             let samples = try found.first.map { broken in
                 let origin = try modelRun.validation.origins?.origin(broken)

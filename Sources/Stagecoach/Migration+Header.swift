@@ -27,7 +27,7 @@ extension Migration {
             }
         }
         var header = JournalRecord.Header(
-            inputs: inputs, options: contentOptions, policies: policies, work: Self.digest(prepared.turns.map(\.work)),
+            inputs: inputs, options: contentOptions, policies: policies, work: Self.digest(prepared.models.map(\.work)),
             started: started, uuid: uuid)
         if !policies.isEmpty, !options.policyCode.isEmpty { header.policyCode = options.policyCode }
         (header.sourceRows, header.strays) = (prepared.census.rows, prepared.census.strays)

@@ -27,12 +27,12 @@ extension Migration {
     }
 
     /// The planned work of one mapping model.
-    struct Turn {
+    struct PlannedModel {
         let model: MappingModel
         /// The model's own mappings and those of all previous models, each at its index.
         let mappings: [PlannedMapping]
         /// The number of mappings that belong to previous models.
-        let earlier: Int
+        let previousCount: Int
         let policies: Policies
         /// True for the policy path, as far as is known before the run.
         let isStaged: Bool
@@ -48,7 +48,7 @@ extension Migration {
         let source: SourceStore
         let layout: StoreLayout
         let schema: StoreSchema
-        let turns: [Turn]
+        let models: [PlannedModel]
         /// The mappings of all mapping models.
         let mappings: [PlannedMapping]
         let census: SourceCensus
@@ -66,13 +66,13 @@ extension Migration {
             var (rows, work) = (0, 0)
             for join in layout.joinTables.indices { rows += try source.estimatedCount(joinTable: join, in: layout) }
             work = rows
-            for turn in turns {
-                let loaded = turn.work.passes.flatMap(\.steps).reduce(0) { $0 + $1.rows }
-                let related = turn.mappings.dropFirst(turn.earlier).reduce(0) { sum, mapping in
+            for model in models {
+                let loaded = model.work.passes.flatMap(\.steps).reduce(0) { $0 + $1.rows }
+                let related = model.mappings.dropFirst(model.previousCount).reduce(0) { sum, mapping in
                     sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
                 }
                 rows += loaded
-                work += loaded * (turn.isStaged ? 2 : 1) + related
+                work += loaded * (model.isStaged ? 2 : 1) + related
             }
             return (rows, work)
         }
@@ -83,17 +83,17 @@ extension Migration {
     /// - Parameters:
     ///   - temporaryDirectory: the folder for SQLite's own sorts of source rows; nil: the folder of the spills. It may
     ///     be created later.
-    ///   - earlier: a run to the same destination that did not end. Its counts of the same source are reused.
+    ///   - interrupted: a run to the same destination that did not end. Its counts of the same source are reused.
     ///   - describes: true if the plan itself is wanted. A run without a given plan needs no digests of its inputs, and
     ///     no sampled sizes for a small store.
     /// - Throws: `plan.outdated`, `plan.edited` (78) if the given plan does not fit; the errors of the inputs, and of a
     ///   destination that cannot be written: ``checkHashes(_:appends:)``.
     func prepare(
-        _ place: DestinationPath, appends: Bool, earlier: InterruptedRun? = nil, temporaryDirectory: String? = nil,
+        _ place: DestinationPath, appends: Bool, interrupted: InterruptedRun? = nil, temporaryDirectory: String? = nil,
         describes: Bool = false
     ) throws -> Prepared {
         let prepared = try Preparation(
-            migration: self, place: place, appends: appends, earlier: earlier,
+            migration: self, place: place, appends: appends, interrupted: interrupted,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory),
             describes: describes || options.plan != nil, byRule: StoreSchema(model: destinationModel)
         ).prepare()
@@ -103,12 +103,12 @@ extension Migration {
 
     /// Returns the planner of one mapping model, once the result of the previous models is known.
     func planner(
-        _ turn: Int, _ mappings: [PlannedMapping], firstOwn: Int, _ prepared: Prepared, _ schema: StoreSchema,
+        _ number: Int, _ mappings: [PlannedMapping], firstOwn: Int, _ prepared: Prepared, _ schema: StoreSchema,
         _ hasRows: [Bool]
     ) -> Planner {
         Planner(
             mappings: mappings, source: prepared.layout, destination: schema, keys: options.keys,
-            cut: PassCut(options, turn: turn), rowCounts: prepared.census.rows, hasRows: hasRows, firstOwn: firstOwn,
+            cut: PassCut(options, model: number), rowCounts: prepared.census.rows, hasRows: hasRows, firstOwn: firstOwn,
             isDuringRun: true)
     }
 }

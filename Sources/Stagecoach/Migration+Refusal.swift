@@ -20,8 +20,8 @@ extension Migration {
 
     /// - Throws: `migration.empty` (65).
     private func refuseEmptiness(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
-        for turn in prepared.turns {
-            for mapping in turn.mappings.dropFirst(turn.earlier) {
+        for planned in prepared.models {
+            for mapping in planned.mappings.dropFirst(planned.previousCount) {
                 guard case .none = search.first(of: mapping) else { return }
             }
         }
@@ -34,8 +34,8 @@ extension Migration {
     /// - Throws: `validation.missing` (65) as the run does.
     private func refuseMissingValues(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
         guard options.onInvalid == .fail else { return }
-        for turn in prepared.turns {
-            for mapping in turn.mappings.dropFirst(turn.earlier) where mapping.isDeclarative {
+        for planned in prepared.models {
+            for mapping in planned.mappings.dropFirst(planned.previousCount) where mapping.isDeclarative {
                 guard let missing = missingProperty(of: mapping, prepared), let entity = mapping.destination,
                     let table = mapping.destinationTable, case .row(let key) = search.first(of: mapping)
                 else { continue }
@@ -47,7 +47,7 @@ extension Migration {
                 ).error(
                     ObjectOrigin(
                         mapping: mapping.index, mappingName: mapping.name, sources: [source].compactMap(\.self)))
-                if key == nil || !turn.work.keepsKeys(ofTable: table) { error.context.objectID = nil }
+                if key == nil || !planned.work.keepsKeys(ofTable: table) { error.context.objectID = nil }
                 throw error
             }
         }
@@ -60,7 +60,7 @@ extension Migration {
         if let attribute = mapping.attributes.first(where: \.isCertainlyMissing)?.attribute {
             return (attribute.name, attribute.definition)
         }
-        let all = prepared.turns.flatMap(\.mappings)
+        let all = prepared.models.flatMap(\.mappings)
         guard all.allSatisfy(\.isDeclarative) else { return nil }
         let missing = mapping.relationships.first { planned in
             let relationship = planned.relationship

@@ -123,11 +123,11 @@ public final class Migration {
         do {
             return try untilUndamaged { passed in
                 // `now()` gives the run's start, for every expression and row, also in a resumed run.
-                let earlier = try earlierRun(passed)
-                let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
+                let interrupted = try interruptedRun(passed)
+                let now = interrupted?.header.started ?? Date().timeIntervalSinceReferenceDate
                 let scope = EvaluationScope(now: now, models: [destinationModel, sourceModel])
                 return try EvaluationScope.$current.withValue(scope) {
-                    try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier, passed) }
+                    try WaitBoard.$current.withValue(progress.waits) { try migrate(interrupted, passed) }
                 }
             }
         } catch {
@@ -165,11 +165,11 @@ public final class Migration {
     /// Refuses a destination that cannot be made or added to.
     func checkDestination() throws(MigrationError) {
         let (place, appends) = try target()
-        try checkDestination(place, appends: appends, after: earlierRun(PassedOver()))
+        try checkDestination(place, appends: appends, after: interruptedRun(PassedOver()))
     }
 
     /// Returns the work of a run to the same destination that did not end; nil if there is none.
-    private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> InterruptedRun? {
+    private func interruptedRun(_ passed: PassedOver) throws(MigrationError) -> InterruptedRun? {
         if options.restarts || passed.isAll { return nil }
         return try InterruptedRun.read(beside: target().place, last: passed.statesRead)
     }
@@ -183,7 +183,7 @@ public final class Migration {
         try DestinationPath(path: destinationPath).checkOther(than: sourcePath)
         let (place, appends) = try target()
         progress.begin(.opening)
-        let prepared = try prepare(place, appends: appends, earlier: seen)
+        let prepared = try prepare(place, appends: appends, interrupted: seen)
         progress.trace?.note(prepared.plan)
         if options.onLoss == .refuse {
             try LossRefusal.check(leftBehind(prepared), options)
@@ -213,7 +213,7 @@ public final class Migration {
                 return .damaged(PassedOver(isAll: true, reason: passed.reason ?? error.message))
             }
             if let report = resumption.published {
-                traces?.areOfEarlierRun = true
+                traces?.areOfInterruptedRun = true
                 try didPublish?(report)
                 isDone = true
                 return .done(report)

@@ -11,7 +11,7 @@ struct Preparation {
     let place: DestinationPath
     let appends: Bool
     /// A run to the same destination that did not end. Its counts of the same source are reused.
-    let earlier: InterruptedRun?
+    let interrupted: InterruptedRun?
     let temporaryDirectory: String
     /// True if the plan itself is wanted, with digests of its inputs and sampled sizes.
     let describes: Bool
@@ -40,7 +40,7 @@ struct Preparation {
 
     /// The planned mapping models, each with its description.
     private struct PlannedModels {
-        var turns: [Migration.Turn] = []
+        var models: [Migration.PlannedModel] = []
         var descriptions: [PlanDescription] = []
         /// The mappings of all models, none marked as previous.
         var mappings: [PlannedMapping]
@@ -88,12 +88,12 @@ struct Preparation {
         plan.layout = layoutNotes.isEmpty ? nil : layoutNotes
         try options.plan?.check(decisions: plan)
         // An interrupted run has planned already, so no rows were sampled here.
-        if !describes, let earlier, !earlier.states.isEmpty {
-            plan.disk.destination = max(0, earlier.header.destinationBytes)
+        if !describes, let interrupted, !interrupted.states.isEmpty {
+            plan.disk.destination = max(0, interrupted.header.destinationBytes)
         }
         return Migration.Prepared(
             limit: memory.limit, budget: budget, source: source.store, layout: source.layout, schema: source.schema,
-            turns: planned.turns, mappings: planned.mappings, census: source.census,
+            models: planned.models, mappings: planned.mappings, census: source.census,
             left: LeftBehindPlan(
                 mappings: planned.mappings, layout: source.layout, census: source.census, meant: meantLosses),
             carriedIndexes: carriedIndexes, carried: carried, plan: plan, mirroringTables: source.mirroringTables)
@@ -115,7 +115,7 @@ struct Preparation {
 
     private func needs(isStaged: Bool) -> MemoryNeeds {
         MemoryNeeds(
-            models: migration.mappingModels, earlier: migration.archive?.mappings.count ?? 0,
+            models: migration.mappingModels, previous: migration.archive?.mappings.count ?? 0,
             destination: byRule,
             isStaged: isStaged || !options.usesStoreSpecificMigrationManager)
     }
@@ -169,7 +169,7 @@ struct Preparation {
         let schema = try store.namesTakenOver(by: byRule, from: layout)
         let census =
             try migration.link?.expected.map { SourceCensus(expecting: $0, layout: layout) }
-            ?? earlier?.header.census(of: store, layout)
+            ?? interrupted?.header.census(of: store, layout)
             ?? SourceCensus(source: store, layout: layout)
         return Source(
             store: store, layout: layout, schema: schema, census: census, mirroringTables: mirroringTables)
@@ -180,7 +180,7 @@ struct Preparation {
     /// disk.
     private func sampledRows(of source: SourceStore) -> Int {
         if describes { return RowSizes.describedSample }
-        guard source.file.size > RowSizes.smallStore, earlier?.states.isEmpty ?? true else { return 0 }
+        guard source.file.size > RowSizes.smallStore, interrupted?.states.isEmpty ?? true else { return 0 }
         return RowSizes.sample
     }
 
@@ -191,7 +191,7 @@ struct Preparation {
         var known = migration.archive?.mappings ?? []
         return try migration.mappingModels.map { model in
             let own = try MappingResolution(
-                model: model, source: source.layout.schema, destination: source.schema, earlier: known,
+                model: model, source: source.layout.schema, destination: source.schema, previous: known,
                 observed: migration.manager.observedCalls
             ).resolve()
             known += own
@@ -220,7 +220,7 @@ struct Preparation {
             let mappings = previous + own
             let work = try Planner(
                 mappings: mappings, source: layout, destination: schema, keys: options.keys,
-                cut: PassCut(options, turn: number), rowCounts: census.rows, hasRows: hasRows,
+                cut: PassCut(options, model: number), rowCounts: census.rows, hasRows: hasRows,
                 firstOwn: previous.count
             ).work()
             var rowBytes: [Int: Double] = [:]
@@ -228,12 +228,13 @@ struct Preparation {
             let description = PlanDescription(
                 work: work, mappings: mappings, firstOwn: previous.count, source: layout.schema, destination: schema,
                 census: census, usesRowPath: options.usesStoreSpecificMigrationManager,
-                changesExistingRows: PreviousModelLookups(mappings: mappings, earlier: previous.count).needObjects,
+                changesExistingRows: PreviousModelLookups(mappings: mappings, previousCount: previous.count)
+                    .needObjects,
                 rowBytes: rowBytes, scale: scale, budget: budget)
             planned.descriptions.append(description)
-            planned.turns.append(
-                Migration.Turn(
-                    model: model, mappings: previous.map(\.ofPreviousModel) + own, earlier: previous.count,
+            planned.models.append(
+                Migration.PlannedModel(
+                    model: model, mappings: previous.map(\.ofPreviousModel) + own, previousCount: previous.count,
                     policies: try Policies(mappings: own, manager: migration.manager),
                     isStaged: description.isStaged, work: work, hasRows: hasRows))
             planned.mappings = mappings
@@ -274,10 +275,10 @@ struct Preparation {
     ) throws -> [MigrationPlan.Model] {
         var models = planned.descriptions.map { $0.model() }
         for index in models.indices {
-            let turn = planned.turns[index]
+            let own = planned.models[index]
             let resume = ResumeNote(
-                Array(turn.mappings[turn.earlier...]), turn.policies, migration.manager,
-                isStaged: models[index].isStaged, appends: appends, of: planned.turns.count)
+                Array(own.mappings[own.previousCount...]), own.policies, migration.manager,
+                isStaged: models[index].isStaged, appends: appends, of: planned.models.count)
             models[index].resume = resume.sentence
             for (number, obstacle) in resume.obstacles {
                 models[index].entityMappings[number].obstacle = obstacle
@@ -285,7 +286,7 @@ struct Preparation {
             let unmapped = try UnmappedValues(
                 source: source.store, layout: source.layout, destination: migration.destinationModel,
                 isCounted: migration.link?.expected == nil
-            ).of(turn.model)
+            ).of(own.model)
             models[index].unmapped = unmapped.isEmpty ? nil : unmapped
             let all =
                 unevaluated[index] + (index == 0 ? ValuePredicate.unevaluated(in: migration.destinationModel) : [])

@@ -26,6 +26,8 @@ struct StoreLoad {
     private let store: PrivateStore
     /// The state of a killed run from which the load resumes.
     private let resumed: JournalRecord.State?
+    /// True if a killed run can be resumed.
+    private let keeps: Bool
     private let uuid: String
 
     private var schema: StoreSchema { run.inputs.destinationSchema }
@@ -39,7 +41,7 @@ struct StoreLoad {
     ///     ran before.
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, _ previous: PreviousModels, _ external: ExternalFiles,
-        existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?,
+        existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?, resumed: JournalRecord.State?,
         previousStepIDs: PreviousStepIDMap?, mode: Mode
     ) throws {
         self.migration = migration
@@ -52,17 +54,18 @@ struct StoreLoad {
         self.checkpoints = checkpoints
         self.mode = mode
         run = previous.run
-        resumed = checkpoints?.resumed
+        self.resumed = resumed
+        keeps = checkpoints?.isResumable ?? false
         uuid = existing?.metadata.uuid ?? migration.newUUID ?? run.inputs.source.metadata.uuid
-        store = try PrivateStore(in: area, run: run, checkpoints: checkpoints, isAppended: existing != nil)
+        store = try PrivateStore(in: area, run: run, resumed: resumed, isAppended: existing != nil)
     }
 
     /// Fills the store, and completes it if it is to be published.
     func load() throws -> LoadedStore {
         try begin()
         var loaded = LoadedStore()
-        loaded.rejects = resumed?.turns.rejects
-        for number in prepared.turns.indices { try load(number, &loaded) }
+        loaded.rejects = resumed?.modelProgress.rejects
+        for number in prepared.models.indices { try load(number, &loaded) }
         // A check ends with a closed store if objects would be rejected.
         try store.reopenFilled()
         try previous.countUnmigrated(in: store.destination)
@@ -88,11 +91,6 @@ struct StoreLoad {
             anew: DerivedColumns.anew(
                 migration.mappingModels, source: migration.sourceModel, destination: migration.destinationModel),
             now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
-        // Stamp the copy: a load without rejects begins from a copy with this stamp.
-        if checkpoints?.isResumable ?? false, resumed == nil {
-            let first = destination.stamp
-            try destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
-        }
         guard let existing else { return }
         if let appended = resumed?.appended {
             run.tally.countExisting((appended.rows, appended.links))
@@ -106,72 +104,74 @@ struct StoreLoad {
 
     /// Loads the rows of one mapping model, unless a killed run has loaded them.
     private func load(_ number: Int, _ loaded: inout LoadedStore) throws {
-        let turn = prepared.turns[number]
-        let isLast = number == prepared.turns.count - 1
-        let done = resumed?.turns.done ?? 0
-        migration.manager.begin(turn.model)
+        let planned = prepared.models[number]
+        let isLast = number == prepared.models.count - 1
+        let done = resumed?.modelProgress.done ?? 0
+        migration.manager.begin(planned.model)
         store.destination.defersEmptyIndexes = !isLast
         // Later mapping models read and change rows through SQLite while they write, so only the first may write pages.
         store.destination.writesPages =
             run.inputs.options.writer == .pages && number == 0 && !previous.keys.hasRows.contains(true)
         if let resumed, number == done { try restoreModels(from: resumed) }
-        let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : previous.keys.hasRows
+        let hasRows = number < done ? resumed?.modelProgress.hasRows[number] ?? [] : previous.keys.hasRows
         store.destination.indexSorts = IndexSorts(directory: area.spills, memory: run.inputs.budget.destinationCache)
         // The tables filled by previous mapping models are known only now.
         let work =
-            hasRows == turn.hasRows
-            ? turn.work
-            : try migration.planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, hasRows).work()
+            hasRows == planned.hasRows
+            ? planned.work
+            : try migration.planner(
+                number, planned.mappings, firstOwn: planned.previousCount, prepared, schema, hasRows
+            ).work()
         if number < done {
             loaded.add(
-                work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, migration.destinationModel)
+                work, isStaged: resumed?.modelProgress.isStaged[number] ?? false, schema, migration.destinationModel)
             return
         }
-        let isStaged = try load(turn, number, work, isLast: isLast, &loaded)
+        let isStaged = try load(planned, number, work, isLast: isLast, &loaded)
         loaded.add(work, isStaged: isStaged, schema, migration.destinationModel)
         guard !isLast, let checkpoints else { return }
-        if checkpoints.isResumable, loaded.rejects != nil, case .publish(let file) = mode {
+        if keeps, loaded.rejects != nil, case .publish(let file) = mode {
             try file?.keep(at: area.rejectLinesPath(after: number + 1))
         }
-        try checkpoints.endTurn(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
+        try checkpoints.endModel(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
     }
 
     /// Runs the stages of a mapping model. Returns true if they were barriers.
     private func load(
-        _ turn: Migration.Turn, _ number: Int, _ work: PlannedWork, isLast: Bool, _ loaded: inout LoadedStore
+        _ planned: Migration.PlannedModel, _ number: Int, _ work: PlannedWork, isLast: Bool, _ loaded: inout LoadedStore
     ) throws -> Bool {
-        let validation = try validation(turn: number)
-        validation.excuse = turn.model.excuse(run.inputs.options)
+        let validation = try validation(ofModel: number)
+        validation.excuse = planned.model.excuse(run.inputs.options)
         // A value copied unchanged under a rule that the source model has too gives only a warning, if the mapping model
         // says so. Inferred mapping models do.
-        let excuses = turn.model.rulesOfTheSource == .warn && !run.inputs.options.strictValidation
+        let excuses = planned.model.rulesOfTheSource == .warn && !run.inputs.options.strictValidation
         let modelRun = ModelRun(
             previous, validation: validation, external: external, previousStepIDs: previousStepIDs,
             hasLaterModels: !isLast)
         checkpoints?.beginModel(modelRun)
         let stage = StageInputs(
-            modelRun: modelRun, checkpoints: checkpoints, mappings: turn.mappings, work: work, excuses: excuses,
+            modelRun: modelRun, checkpoints: checkpoints, mappings: planned.mappings, work: work, excuses: excuses,
             manager: migration.manager)
         let optimistic = OptimisticLoad(
-            stage: stage, turn: number, store: store, previousRejects: loaded.rejects ?? RejectReport())
+            stage: stage, number: number, store: store, previousRejects: loaded.rejects ?? RejectReport())
         func fill(_ request: LoadRequest) throws -> [Int64] {
             let highest = try optimistic.run(request, for: purpose(isLast: isLast))
             // The origins of objects are known only as long as the stages exist.
-            if case .check(let count) = mode { try count.add(optimistic, modelRun, turn.mappings) }
+            if case .check(let count) = mode { try count.add(optimistic, modelRun, planned.mappings) }
             return highest
         }
         let archive = previous.archive
         let isStaged =
-            turn.isStaged
-            || PreviousModelLookups(mappings: turn.mappings, earlier: turn.earlier).needObjects(
+            planned.isStaged
+            || PreviousModelLookups(mappings: planned.mappings, previousCount: planned.previousCount).needObjects(
                 hasDeletions: archive.hasDeletions, hasPairs: { archive.tables[$0].hasPairs })
         let outcome =
             try isStaged
-            ? PolicyPath(stage: stage, policies: turn.policies, storeUUID: uuid).run(
+            ? PolicyPath(stage: stage, policies: planned.policies, storeUUID: uuid).run(
                 into: store.destination, load: fill)
             : RowPath(stage: stage).run(load: fill)
         if validation.ledger != nil { loaded.rejects = optimistic.report }
-        checkpoints?.endModel()
+        checkpoints?.endLoad()
         previous.end(modelRun, highest: outcome.highest, outcome.associations)
         return isStaged
     }
@@ -186,33 +186,32 @@ struct StoreLoad {
     /// Restores the results of the mapping models that a killed run completed.
     private func restoreModels(from state: JournalRecord.State) throws {
         if let models = state.models {
-            try FinishedModels.restore(models, state.turns, in: previous, mappings: prepared.mappings)
+            try FinishedModels.restore(models, state.modelProgress, in: previous, mappings: prepared.mappings)
         }
         run.inputs.source.resumeCounting(from: state.countedValues)
         // Other states claim their files when they read them.
         if state.stages == nil, state.references == nil { try run.inputs.work.removeUnclaimed() }
-        if state.turns.isAtBeginning {
+        if state.modelProgress.isAtBeginning {
             checkpoints?.restore()
-        } else if let written = state.turns.written {
+        } else if let written = state.modelProgress.written {
             run.tally.written = written
         }
     }
 
     /// Returns the handling of broken rules for one mapping model.
-    private func validation(turn: Int) throws -> Validation {
+    private func validation(ofModel number: Int) throws -> Validation {
         switch mode {
         case .publish:
             guard run.inputs.options.onInvalid == .reject else { return Validation(previous.keys) }
-            return Validation(previous.keys, ledger: try ledger(turn: turn))
-        case .check: return Validation(previous.keys, ledger: try ledger(turn: turn), tally: ViolationTally())
+            return Validation(previous.keys, ledger: try ledger(ofModel: number))
+        case .check: return Validation(previous.keys, ledger: try ledger(ofModel: number), tally: ViolationTally())
         }
     }
 
     /// Returns an empty ledger of rejected objects.
-    private func ledger(turn: Int) throws -> RejectLedger {
-        let keeps = checkpoints?.isResumable ?? false
+    private func ledger(ofModel number: Int) throws -> RejectLedger {
         let ledger = try RejectLedger(
-            path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"), schema: schema,
+            path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(number)"), schema: schema,
             cacheBytes: run.inputs.budget.sourceCache, vfs: area.vfsName, keeps: keeps,
             resumes: checkpoints?.resumed != nil)
         let cancellation = run.services.cancellation
@@ -234,7 +233,7 @@ struct StoreLoad {
     private func complete(_ loaded: inout LoadedStore) throws {
         let history = try HistoryPlan(
             source: prepared.source, layout: prepared.layout, schema: prepared.schema, mappings: prepared.mappings,
-            models: prepared.turns.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys,
+            models: prepared.models.count, isMirrored: prepared.mirroringTables > 0, keys: loaded.keys,
             options: run.inputs.options, isAppended: existing != nil)
         loaded.historyNote = history.note
         if resumed?.isComplete ?? false {

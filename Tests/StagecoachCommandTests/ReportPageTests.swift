@@ -130,7 +130,7 @@ struct ReportPageTests {
         let checked = """
             {"source": "old.sqlite", "violations": [{"entity": "A", "property": "x", "rule": "required", "count": 3,
             "samples": []}], "warnings": [], "danglingReferences": [{"entity": "A", "property": "b", "count": 1,
-            "samples": ["A/p1"]}], "objects": 9, "rejectedObjects": 2, "hasInvalidEarlierObjects": false,
+            "samples": ["A/p1"]}], "objects": 9, "rejectedObjects": 2, "hasInvalidExistingObjects": false,
             "ranPolicies": false}
             """
         let check = CheckOutline(

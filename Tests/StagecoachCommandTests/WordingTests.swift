@@ -68,10 +68,10 @@ struct WordingTests {
     @Test("a check says why a migration would fail")
     func checkVerdict() throws {
         let line = #"{"entity": "A", "property": "x", "rule": "required", "count": 3, "samples": []}"#
-        func verdict(rejects: Bool, hasInvalidEarlierObjects: Bool = false) throws -> String {
+        func verdict(rejects: Bool, hasInvalidExistingObjects: Bool = false) throws -> String {
             let text = """
                 {"source": "old.sqlite", "violations": [\(line)], "warnings": [], "danglingReferences": [], "objects": 9,
-                "rejectedObjects": 2, "hasInvalidEarlierObjects": \(hasInvalidEarlierObjects), "ranPolicies": false}
+                "rejectedObjects": 2, "hasInvalidExistingObjects": \(hasInvalidExistingObjects), "ranPolicies": false}
                 """
             let report = try JSONDecoder().decode(CheckReport.self, from: Data(text.utf8))
             return CheckWording.verdict(
@@ -81,7 +81,7 @@ struct WordingTests {
         #expect(try verdict(rejects: false) == "A migration would fail: rules are broken 3 times")
         let many = try verdict(rejects: true)
         #expect(many == "A migration would fail: 2 objects would be rejected, and 1 is allowed")
-        let earlier = try verdict(rejects: true, hasInvalidEarlierObjects: true)
+        let earlier = try verdict(rejects: true, hasInvalidExistingObjects: true)
         #expect(earlier == "A migration would fail: objects that the destination has already would break rules")
     }
 }

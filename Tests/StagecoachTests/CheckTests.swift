@@ -146,7 +146,7 @@ struct CheckTests {
             let report: MigrationReport
             do { report = try migration.run() } catch let error as MigrationError {
                 // Existing objects of the destination cannot be rejected, and a migration without a plan cannot be checked.
-                #expect(checked?.hasInvalidEarlierObjects ?? true, "\(variant): \(error)\n\(fixture.migration)")
+                #expect(checked?.hasInvalidExistingObjects ?? true, "\(variant): \(error)\n\(fixture.migration)")
                 continue
             }
             let made = report.counts.created.values.reduce(0, +)

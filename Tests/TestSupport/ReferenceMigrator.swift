@@ -36,7 +36,7 @@ package final class ReferenceMigrator {
     /// Pairs by entity mapping, in order of association.
     var pairsByMapping: [Int: [(source: ReferenceObject, destination: ReferenceObject)]] = [:]
     /// Entity mappings of previous mapping models by name: their indices are negative, in order.
-    private var earlierMappings: [String: Int] = [:]
+    private var previousMappings: [String: Int] = [:]
     /// Objects that the destination had before, and their links then.
     let existing: [ReferenceObject]
     var links: [ObjectIdentifier: ReferenceLinks] = [:]
@@ -64,7 +64,7 @@ package final class ReferenceMigrator {
     ///   - sourceObjects: the source's objects as the policies of previous mapping models left them; nil: as they are stored.
     ///   - destination: an existing store to append to; nil makes a fresh one.
     ///   - earlier: what previous mapping models associated; their objects are in the destination.
-    ///   - earlierNames: all entity mappings of those models, in order.
+    ///   - previousNames: all entity mappings of those models, in order.
     ///   - takenRoots: root entities of objects that previous mapping models rejected: their keys are not given again.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
@@ -72,7 +72,7 @@ package final class ReferenceMigrator {
         source: ReferenceStore, sourceObjects: [[ReferenceObject]]? = nil, destinationModel: ManagedObjectModel,
         mappingModel: MappingModel,
         keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
-        earlierNames: [String] = [], takenRoots: Set<String> = [], rejectsInvalid: Bool = false,
+        previousNames: [String] = [], takenRoots: Set<String> = [], rejectsInvalid: Bool = false,
         policies: [String: () -> any ReferencePolicy] = [:],
         filters: [String: (ReferenceObject) -> Bool] = [:]
     ) {
@@ -99,7 +99,7 @@ package final class ReferenceMigrator {
             }
         }
         for object in existing { links[ObjectIdentifier(object)] = ReferenceLinks(of: object) }
-        associate(earlier, names: earlierNames)
+        associate(earlier, names: previousNames)
     }
 
     /// Makes the pairs of previous mapping models. Of equal names the latest mapping model's are given.
@@ -111,7 +111,7 @@ package final class ReferenceMigrator {
             existing.map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
         let own = Set(mappings.map { $0.name ?? "" })
         for (position, name) in names.enumerated() where !own.contains(name) {
-            earlierMappings[name] = position - names.count
+            previousMappings[name] = position - names.count
             for pair in earlier where pair.mapping == name {
                 guard let source = sources[key(pair.sourceEntity, pair.sourceKey)],
                     let destination = destinations[key(pair.destinationEntity, pair.destinationKey)]
@@ -144,7 +144,7 @@ package final class ReferenceMigrator {
             last = ReferenceMigrator(
                 source: source, sourceObjects: sourceObjects, destinationModel: destinationModel, mappingModel: model,
                 keys: keys,
-                destination: store, earlier: associations, earlierNames: known,
+                destination: store, earlier: associations, previousNames: known,
                 takenRoots: Set(rejects.compactMap { destinationModel.entity(named: $0.entity)?.root.definition.name }),
                 rejectsInvalid: rejectsInvalid, policies: policies
             ).migrate()
@@ -434,7 +434,7 @@ package final class ReferenceMigrator {
     var mappings: [EntityMapping] { mappingModel.entityMappings }
 
     package func mappingIndex(named name: String) throws(ReferenceFailure) -> Int {
-        if let index = mappings.firstIndex(where: { $0.name == name }) ?? earlierMappings[name] { return index }
+        if let index = mappings.firstIndex(where: { $0.name == name }) ?? previousMappings[name] { return index }
         throw .unknownMapping(name)
     }
 

@@ -46,6 +46,9 @@ package struct SourceRooms {
     /// The file that declares each type.
     private var files: [String: String] = [:]
 
+    /// The words of a Swift source that are no comment and no text of a string literal.
+    package static func words(in text: String) -> [String] { SwiftWords(text).words }
+
     /// - Parameters:
     ///   - sources: the text of each file, by its path below the module's folder.
     ///   - order: the rooms; each may use those before it.

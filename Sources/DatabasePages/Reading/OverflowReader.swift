@@ -47,7 +47,7 @@ final class OverflowReader {
         var place = place
         var count = count
         while count > 0 {
-            if room == 0 { try turn() }
+            if room == 0 { try takeNextPage() }
             let part = min(room, count)
             place.copyMemory(from: bytes, byteCount: part)
             place += part
@@ -73,7 +73,7 @@ final class OverflowReader {
                     count -= capacity
                     continue
                 }
-                try turn()
+                try takeNextPage()
             }
             let part = min(room, count)
             take(part)
@@ -87,7 +87,7 @@ final class OverflowReader {
         remaining -= count
     }
 
-    private func turn() throws(MigrationError) {
+    private func takeNextPage() throws(MigrationError) {
         try file.check(next, namedBy: current)
         current = next
         try file.read(current, count: 1, into: space)

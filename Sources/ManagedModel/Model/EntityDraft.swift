@@ -83,7 +83,7 @@ extension ManagedObjectModel {
             for property in draft.properties { property.entity = own }
         }
         for property in entities.flatMap({ $0.draft?.properties ?? [] }) {
-            (property as? NSRelationshipDescription)?.settle()
+            (property as? NSRelationshipDescription)?.resolveDestination()
         }
     }
 }

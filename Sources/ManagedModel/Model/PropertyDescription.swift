@@ -235,7 +235,7 @@ public final class NSRelationshipDescription: NSPropertyDescription, @unchecked 
 
     /// Refers to the destination that the model has, in place of the entity that code made: two of these with relationships to
     /// each other would hold each other for ever.
-    func settle() { givenDestination = givenDestination?.inModel }
+    func resolveDestination() { givenDestination = givenDestination?.inModel }
 
     /// The destination entity.
     public var destinationEntity: EntityDescription? {

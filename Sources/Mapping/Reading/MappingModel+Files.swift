@@ -9,17 +9,17 @@ extension MappingModel {
     ///   - path: the file or folder.
     ///   - sourceModel: the version from which the mapping model migrates.
     ///   - destinationModel: the version to which it migrates.
-    ///   - earlier: mapping models that run before, whose entity mappings expressions may look up.
+    ///   - previous: mapping models that run before, whose entity mappings expressions may look up.
     ///   - unmappable: the treatment of properties that JSON does not list and that cannot be mapped.
     /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74), `mapping.…`
     ///   and `expression.…` (78) with line and column if the form has them.
     /// - Complexity: O(file) time and memory.
     public static func read(
         path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
-        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse
+        after previous: [MappingModel] = [], unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
         try read(
-            MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: earlier,
+            MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: previous,
             unmappable: unmappable)
     }
 
@@ -30,17 +30,17 @@ extension MappingModel {
     ///   - changes: changes to what the file says.
     package static func read(
         _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
-        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,
+        after models: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,
         misfits: MisfittingExpressions = .refused, changes: [MappingChange] = []
     ) throws(MigrationError) -> MappingModel {
-        let previous = earlier.flatMap { $0.entityMappings ?? [] }
+        let previous = models.flatMap { $0.entityMappings ?? [] }
         if !changes.isEmpty {
             let unchanged =
                 file.form == .json
                 ? file.bytes
                 : Array(
                     try read(
-                        file, sourceModel: sourceModel, destinationModel: destinationModel, after: earlier,
+                        file, sourceModel: sourceModel, destinationModel: destinationModel, after: models,
                         unmappable: unmappable, misfits: misfits
                     ).json().utf8)
             let document = try MappingDocument(unchanged, path: file.path)

@@ -20,11 +20,11 @@ struct PatchBuffer {
         key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, _ huge: HugeReferences
     ) throws(MigrationError) {
         guard places[key] != nil else { return try write(key, row, batch, slots, huge) }
-        guard let earlier = slice(key), !earlier.isDeleted else { return }
+        guard let before = slice(key), !before.isDeleted else { return }
         var both = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096)
         let target = both.appendRow(key: key)
         for slot in 0..<slots { both.copy(batch[row, slot], from: batch, row: target, slot: slot) }
-        guard RowCodec.fill(earlier, slots: slots, into: &both, row: target, huge) else {
+        guard RowCodec.fill(before, slots: slots, into: &both, row: target, huge) else {
             throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
         }
         try write(key, target, both, slots, huge)

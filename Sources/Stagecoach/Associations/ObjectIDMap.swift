@@ -24,22 +24,22 @@ final class ObjectIDMap {
     var parts: (path: String, part: String) { file.parts }
     private let form: Form
     /// The map of the previous steps in a chain of versions. Its source objects replace the source objects of this step.
-    private let earlier: PreviousStepIDMap?
+    private let previous: PreviousStepIDMap?
 
     /// Begins the file.
     ///
     /// - Parameters:
     ///   - permissions: the permissions of the file, less those of the process's umask.
-    ///   - earlier: the SQLite map of the previous steps; nil for a first step.
+    ///   - previous: the SQLite map of the previous steps; nil for a first step.
     /// - Throws: `output.ending` (64) if the name's ending is unknown; the errors of ``ResultFile``.
-    init(path: String, permissions: FilePermissions, earlier: String? = nil) throws(MigrationError) {
+    init(path: String, permissions: FilePermissions, previous: String? = nil) throws(MigrationError) {
         guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
             throw MigrationError(
                 "output.ending", .usage, "The id map's name ends in neither .csv nor .sqlite",
                 context: .init(path: path))
         }
         self.form = form
-        self.earlier = try earlier.map { path throws(MigrationError) in try PreviousStepIDMap(path: path) }
+        self.previous = try previous.map { path throws(MigrationError) in try PreviousStepIDMap(path: path) }
         file = try ResultFile(path: path, kind: "id map", permissions: permissions)
     }
 
@@ -55,7 +55,7 @@ final class ObjectIDMap {
             for table in archive.tables.dropFirst(firstMapping) {
                 try Self.forEachPair(of: table, run, rows) { pair in
                     // In a chain the source's object is the one of the chain's source.
-                    if let earlier { try earlier.forEach(before: pair, body) } else { try body(pair) }
+                    if let previous { try previous.forEach(before: pair, body) } else { try body(pair) }
                 }
             }
         }

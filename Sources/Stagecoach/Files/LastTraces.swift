@@ -7,7 +7,7 @@ import Glibc
 package final class LastTraces {
     private var removals: [() -> Void] = []
     /// True if the run found the work done by a process that was killed before it had removed its traces.
-    package internal(set) var areOfEarlierRun = false
+    package internal(set) var areOfInterruptedRun = false
 
     package init() {}
 

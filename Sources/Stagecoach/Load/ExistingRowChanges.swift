@@ -19,17 +19,17 @@ struct ExistingRowChanges {
         try touched.compareCells()
         try finalizeExternalValues()
         for store in links.all {
-            guard let earlier = store.earlier else { continue }
-            try noteEnds(store, earlier)
-            try writeColumns(store, .first, store.first, earlier)
-            if let second = store.second, !store.isReflexive { try writeColumns(store, .second, second, earlier) }
+            guard let existing = store.existing else { continue }
+            try noteEnds(store, existing)
+            try writeColumns(store, .first, store.first, existing)
+            if let second = store.second, !store.isReflexive { try writeColumns(store, .second, second, existing) }
             if case .toManyHidden(let table, let column, let orderColumn) = schema.storage(of: store.first) {
                 try writeColumn(
-                    store, .second, earlier,
+                    store, .second, existing,
                     Place(table: table, column: column, entity: nil, order: orderColumn))
             }
             if case .join(let table, let side) = schema.storage(of: store.first) {
-                try writeJoin(store, table: table, ownerSide: side, earlier)
+                try writeJoin(store, table: table, ownerSide: side, existing)
             }
         }
         for table in schema.tables.indices where modelRun.keysBefore.hasRows[table] {
@@ -61,7 +61,7 @@ struct ExistingRowChanges {
 
     /// Marks objects whose links changed, so that they are validated again. Links that were changed but are the same in the end
     /// do not count.
-    private func noteEnds(_ store: LinkStore, _ earlier: ExistingLinks) throws {
+    private func noteEnds(_ store: LinkStore, _ existing: ExistingLinks) throws {
         let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
         for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
         {
@@ -71,7 +71,7 @@ struct ExistingRowChanges {
             var isNoted = false
             var isMoved = false
             func finish() throws {
-                guard let object, isMoved, !isNoted, try isReordered(object, store, side, earlier) else { return }
+                guard let object, isMoved, !isNoted, try isReordered(object, store, side, existing) else { return }
                 try touched.note(object, table: table, change)
             }
             while let link = try changes.next() {
@@ -80,8 +80,8 @@ struct ExistingRowChanges {
                     try finish()
                     (object, isNoted, isMoved) = (key, false, false)
                 }
-                guard !isNoted, earlier.isExisting(key, side: side) else { continue }
-                let before = try earlier.view(of: key, to: link.partner.key, side: side)
+                guard !isNoted, existing.isExisting(key, side: side) else { continue }
+                let before = try existing.view(of: key, to: link.partner.key, side: side)
                 let isLive = changes.isLive
                 if isLive != (before != nil) {
                     isNoted = true
@@ -96,9 +96,9 @@ struct ExistingRowChanges {
 
     /// Tells whether an object's members are in another order than before. The members themselves are the same.
     private func isReordered(
-        _ object: Int64, _ store: LinkStore, _ side: LinkStore.Side, _ earlier: ExistingLinks
+        _ object: Int64, _ store: LinkStore, _ side: LinkStore.Side, _ existing: ExistingLinks
     ) throws -> Bool {
-        let before = try earlier.views(of: object, side: side).sorted { $0.partner.key < $1.partner.key }
+        let before = try existing.views(of: object, side: side).sorted { $0.partner.key < $1.partner.key }
         return try LinkView.inOrder(before).map(\.partner.key)
             != LinkView.inOrder(store.partners(of: object, side: side)).map(\.partner.key)
     }
@@ -112,16 +112,16 @@ struct ExistingRowChanges {
     }
 
     private func writeColumns(
-        _ store: LinkStore, _ side: LinkStore.Side, _ relationship: RelationshipDescription, _ earlier: ExistingLinks
+        _ store: LinkStore, _ side: LinkStore.Side, _ relationship: RelationshipDescription, _ existing: ExistingLinks
     ) throws {
         guard case .toOne(let table, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship)
         else { return }
         let order = store.isOrdered(side.other) ? orderColumn : nil
-        try writeColumn(store, side, earlier, Place(table: table, column: column, entity: entityColumn, order: order))
+        try writeColumn(store, side, existing, Place(table: table, column: column, entity: entityColumn, order: order))
     }
 
     private func writeColumn(
-        _ store: LinkStore, _ side: LinkStore.Side, _ earlier: ExistingLinks, _ place: Place
+        _ store: LinkStore, _ side: LinkStore.Side, _ existing: ExistingLinks, _ place: Place
     ) throws {
         let rows = ExistingRows(destination, table: place.table)
         let columns = schema.tables[place.table].columns.count
@@ -130,7 +130,7 @@ struct ExistingRowChanges {
         var last: Int64?
         while let change = try changes.next() {
             let key = change.object.key
-            guard key != last, earlier.isExisting(key, side: side) else { continue }
+            guard key != last, existing.isExisting(key, side: side) else { continue }
             last = key
             try modelRun.services.checkCancelled()
             let partner = try store.partners(of: key, side: side).first
@@ -153,16 +153,16 @@ struct ExistingRowChanges {
     }
 
     /// Writes the join rows between two existing rows. Join rows of new rows are loaded with them.
-    private func writeJoin(_ store: LinkStore, table: Int, ownerSide: Int, _ earlier: ExistingLinks) throws {
+    private func writeJoin(_ store: LinkStore, table: Int, ownerSide: Int, _ existing: ExistingLinks) throws {
         let rows = try StoredJoinRows(destination, joinTable: table)
         let changes = try store.changes(side: .first)
         var present: (owner: Int64, members: Set<Int64>)?
         while let change = try changes.next() {
             let (owner, member) = (change.object.key, change.partner.key)
-            guard earlier.isExisting(owner, side: .first), earlier.isExisting(member, side: .second) else { continue }
+            guard existing.isExisting(owner, side: .first), existing.isExisting(member, side: .second) else { continue }
             try modelRun.services.checkCancelled()
             if present?.owner != owner {
-                present = (owner, Set(try earlier.views(of: owner, side: .first).map(\.partner.key)))
+                present = (owner, Set(try existing.views(of: owner, side: .first).map(\.partner.key)))
             }
             let isThere = present?.members.contains(member) ?? false
             let keys = ownerSide == 0 ? (owner, member) : (member, owner)

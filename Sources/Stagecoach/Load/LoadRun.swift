@@ -57,7 +57,7 @@ final class LoadRun: ModelStage {
         lastUnits = Dictionary(
             units.enumerated().compactMap { number, unit in unit.table.map { ($0, number) } },
             uniquingKeysWith: { $1 })
-        state = stage.checkpoints?.resumed
+        state = stage.resumed
         highest = [Int64](repeating: 0, count: stage.modelRun.inputs.destinationSchema.tables.count)
     }
 
@@ -77,6 +77,7 @@ final class LoadRun: ModelStage {
                 if isDue { try load(step, source) }
             case .join(let join): if isDue { try load(join: join, source) }
             }
+            if isDue { try checkpoints?.endUnit(unit, highest: highest) }
         }
         // A killed run may have loaded all units.
         if unit < done { restoreState() }
@@ -123,7 +124,6 @@ final class LoadRun: ModelStage {
             modelRun.services.begin(.indexes, names(step))
             try modelRun.validation.createIndexes(of: step.table, in: destination)
         }
-        try checkpoints?.endUnit(unit, highest: highest)
     }
 
     /// Loads the links of a join table.
@@ -138,6 +138,5 @@ final class LoadRun: ModelStage {
         modelRun.tally.linksWritten[join] += count
         modelRun.services.begin(.indexes, [name])
         try destination.createIndexes(joinTable: join)
-        try checkpoints?.endUnit(unit, highest: highest)
     }
 }

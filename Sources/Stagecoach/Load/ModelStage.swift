@@ -8,6 +8,11 @@ struct StageInputs {
     /// True if a value copied unchanged only warns of a rule that the source had too.
     let excuses: Bool
     let manager: MigrationManager
+
+    /// The state of a killed run from which the mapping model resumes; nil if there is none, and once its counts are restored.
+    var resumed: JournalRecord.State? { checkpoints?.resumed }
+    /// True if a killed run can be resumed from the states that this one writes.
+    var isResumable: Bool { checkpoints?.isResumable ?? false }
 }
 
 /// A stage or a load of one mapping model, or a part of it.
@@ -18,5 +23,7 @@ protocol ModelStage {
 extension ModelStage {
     var modelRun: ModelRun { stage.modelRun }
     var checkpoints: CheckpointScheduler? { stage.checkpoints }
+    var resumed: JournalRecord.State? { stage.resumed }
+    var isResumable: Bool { stage.isResumable }
     var mappings: [PlannedMapping] { stage.mappings }
 }

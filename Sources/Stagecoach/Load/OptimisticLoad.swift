@@ -26,7 +26,7 @@ final class OptimisticLoad: ModelStage {
 
     let stage: StageInputs
     /// The number of the mapping model in the run.
-    private let turn: Int
+    private let number: Int
     private let store: PrivateStore
     /// The objects that previous mapping models rejected.
     private let previousRejects: RejectReport
@@ -39,9 +39,9 @@ final class OptimisticLoad: ModelStage {
     /// The number of objects that would be rejected, if rules are only counted.
     private(set) var rejectedObjects = 0
 
-    init(stage: StageInputs, turn: Int, store: PrivateStore, previousRejects: RejectReport) {
+    init(stage: StageInputs, number: Int, store: PrivateStore, previousRejects: RejectReport) {
         self.stage = stage
-        self.turn = turn
+        self.number = number
         self.store = store
         self.previousRejects = previousRejects
         report = previousRejects
@@ -49,7 +49,7 @@ final class OptimisticLoad: ModelStage {
 
     /// Returns the copy of the store to which the load can return: that of the interrupted run, or a new one.
     private func copyBeforeLoad() throws -> DestinationStore.Checkpoint {
-        if let checkpoints, checkpoints.resumed != nil { return try store.keptCopy(checkpoints) }
+        if resumed != nil { return try store.keptCopy(checkpoints?.copyBeforeLoad) }
         return try store.copy(modelRun.services, checkpoints)
     }
 
@@ -62,12 +62,12 @@ final class OptimisticLoad: ModelStage {
         let before = modelRun.tally.written
         let checkpoint = try validation.ledger.map { _ in try copyBeforeLoad() }
         // A resumed run may need the copy, so it stays as long as the work directory.
-        defer { if !(checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
-        let resumed = checkpoints?.resumed?.rejects
-        if let resumed { made = resumed.made }
-        try validation.ledger?.begin(after: resumed?.rounds)
+        defer { if !isResumable { checkpoint?.remove() } }
+        let rejects = resumed?.rejects
+        if let rejects { made = rejects.made }
+        try validation.ledger?.begin(after: rejects?.rounds)
         while true {
-            modelRun.external.beginLoad(turn: turn)
+            modelRun.external.beginLoad(model: number)
             if let ledger = validation.ledger, ledger.base >= 0 { validation.rejected = try ledger.keys(modelRun.run) }
             let highest = try filling.fill(store.destination)
             try validate()
@@ -151,7 +151,7 @@ final class OptimisticLoad: ModelStage {
         checkpoints?.willCountRejects(modelRun.tally.counts)
         report = try RejectAccount(
             run: modelRun.run, previousStepIDs: modelRun.previousStepIDs, mappings: mappings, ledger: ledger,
-            rejected: rejected, origins: origins, earlier: previousRejects
+            rejected: rejected, origins: origins, previous: previousRejects
         ).run(file: file)
     }
 

@@ -25,7 +25,7 @@ final class PolicyLoad: ModelStage, LoadSource {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
-        let resumed = checkpoints?.resumed
+        let resumed = resumed
         if resumed == nil { try checkpoints?.beginLoad() }
         if let rejected = modelRun.validation.rejected {
             modelRun.missing.fates?.rejected = rejected
@@ -96,7 +96,7 @@ final class PolicyLoad: ModelStage, LoadSource {
         var out = modelRun.inputs.destinationBatch(slots: rows.columns)
         var last = Int64.min
         // Several runs are read ahead of the rows that are written, so rows that a state still needs would be given back.
-        let givesBack = isLast && checkpoints?.isResumable != true
+        let givesBack = isLast && !isResumable
         try rows.forEachRow(of: try rows.runs, isLast: givesBack) { row in
             if out.isFull { try write(&out) }
             assert(row.key > last, "rows come in order, each once")
@@ -212,8 +212,8 @@ final class PolicyLoad: ModelStage, LoadSource {
             let links = try store.live(side: ownSide)
             while let view = try links.next() {
                 // Links between existing rows are changed in place.
-                if let earlier = store.earlier, earlier.isExisting(view.object.key, side: ownSide),
-                    earlier.isExisting(view.partner.key, side: ownSide.other)
+                if let existing = store.existing, existing.isExisting(view.object.key, side: ownSide),
+                    existing.isExisting(view.partner.key, side: ownSide.other)
                 {
                     continue
                 }

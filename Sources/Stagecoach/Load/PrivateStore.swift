@@ -17,14 +17,14 @@ final class PrivateStore {
     /// - Parameters:
     ///   - isAppended: true if the file is a copy of a store that is appended to.
     init(
-        in area: WorkArea, run: MigrationRun, checkpoints: CheckpointScheduler?, isAppended: Bool
+        in area: WorkArea, run: MigrationRun, resumed: JournalRecord.State?, isAppended: Bool
     ) throws(MigrationError) {
         path = area.storePath
         checkpointPath = area.checkpointPath
         cacheBytes = run.inputs.budget.destinationCache
         vfs = area.vfsName
         cancellation = run.services.cancellation
-        if let state = checkpoints?.resumed {
+        if let state = resumed {
             destination = try DestinationStore(
                 resuming: path, schema: run.inputs.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
                 cuttingTo: state.filledPages(in: run.inputs.destinationSchema), cacheBytes: cacheBytes, vfs: vfs)
@@ -50,8 +50,8 @@ final class PrivateStore {
     /// Returns the copy of the store that the interrupted run made before its load.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74).
-    func keptCopy(_ checkpoints: CheckpointScheduler) throws -> DestinationStore.Checkpoint {
-        guard let before = checkpoints.copyBeforeLoad else { throw StateReader.damaged("the store before the load") }
+    func keptCopy(_ before: JournalRecord.Before?) throws -> DestinationStore.Checkpoint {
+        guard let before else { throw StateReader.damaged("the store before the load") }
         return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
     }
 
@@ -63,8 +63,6 @@ final class PrivateStore {
         // A killed run may have made a copy and then been resumed from an earlier state.
         try FileSystem.remove(checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try services.checkCancelled() }
-        // The copy keeps the previous stamp, which tells the two apart.
-        if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
         try checkpoints?.keep(copy: checkpoint)
         return checkpoint
     }

@@ -11,7 +11,7 @@ final class ExplainedPlan {
     /// All mappings, each at its index.
     private(set) var mappings: [PlannedMapping] = []
     /// The mapping model of each mapping.
-    private var turns: [Int] = []
+    private var modelNumbers: [Int] = []
     /// The tables and the links of each mapping model.
     private var tables: [[PlannedTable]] = []
     private var links: [LinkPlan] = []
@@ -29,18 +29,19 @@ final class ExplainedPlan {
             anew: DerivedColumns.anew(
                 run.mappingModels, source: run.source.model, destination: run.destination.model))
         var hasRows = destination.tables.map { _ in options.appendsToExisting }
-        for (turn, model) in run.mappingModels.enumerated() {
+        for (number, model) in run.mappingModels.enumerated() {
             try model.validate(
                 source: run.source.model, destination: run.destination.model, after: mappings.map(\.mapping),
                 misfits: .noted)
             _ = try model.refuseMisfits { $0.sourceEntityName == entity.definition.name }
             let own = try MappingResolution(
-                model: model, source: source.schema, destination: destination, earlier: mappings
+                model: model, source: source.schema, destination: destination, previous: mappings
             ).resolve()
             let all = mappings.map(\.ofPreviousModel) + own
             let planner = Planner(
                 mappings: all, source: source, destination: destination, keys: options.keys,
-                cut: PassCut(options, turn: turn), rowCounts: source.schema.tables.map { _ in [:] }, hasRows: hasRows,
+                cut: PassCut(options, model: number), rowCounts: source.schema.tables.map { _ in [:] },
+                hasRows: hasRows,
                 firstOwn: mappings.count)
             tables.append(try planner.tables())
             links.append(LinkPlanner(mappings: all, source: source.schema, destination: destination).plan())
@@ -48,19 +49,19 @@ final class ExplainedPlan {
                 if let table = mapping.destinationTable { hasRows[table] = true }
             }
             mappings += own
-            turns += own.map { _ in turn }
+            modelNumbers += own.map { _ in number }
         }
     }
 
     /// Returns the mappings of the same mapping model.
     private func own(_ mapping: PlannedMapping) -> [PlannedMapping] {
-        mappings.filter { turns[$0.index] == turns[mapping.index] }
+        mappings.filter { modelNumbers[$0.index] == modelNumbers[mapping.index] }
     }
 
     /// Returns the mapping that a lookup by name reaches from another mapping: at most one.
     func named(_ name: String, beside mapping: PlannedMapping) -> [PlannedMapping] {
-        let earlier = mappings.last { turns[$0.index] < turns[mapping.index] && $0.name == name }
-        return (own(mapping).first { $0.name == name } ?? earlier).map { [$0] } ?? []
+        let previous = mappings.last { modelNumbers[$0.index] < modelNumbers[mapping.index] && $0.name == name }
+        return (own(mapping).first { $0.name == name } ?? previous).map { [$0] } ?? []
     }
 
     /// Returns the mappings that a lookup by a relationship's name reaches, in their order. Of several with one name, the
@@ -68,10 +69,10 @@ final class ExplainedPlan {
     func answering(beside mapping: PlannedMapping) -> [PlannedMapping] {
         let own = own(mapping)
         var names = Set(own.map(\.name))
-        let earlier = mappings.filter { turns[$0.index] < turns[mapping.index] }.reversed().filter {
+        let previous = mappings.filter { modelNumbers[$0.index] < modelNumbers[mapping.index] }.reversed().filter {
             names.insert($0.name).inserted
         }
-        return earlier.reversed() + own
+        return previous.reversed() + own
     }
 
     /// Tells whether a mapping's objects keep their keys.
@@ -81,7 +82,7 @@ final class ExplainedPlan {
     func keysReason(_ mapping: PlannedMapping) -> String? { table(mapping)?.reason }
 
     private func table(_ mapping: PlannedMapping) -> PlannedTable? {
-        mapping.destinationTable.map { tables[turns[mapping.index]][$0] }
+        mapping.destinationTable.map { tables[modelNumbers[mapping.index]][$0] }
     }
 
     /// Tells whether user code may change links: a policy, or an expression that gives source objects.
@@ -119,7 +120,7 @@ final class ExplainedPlan {
             guard planned.value == nil, claims else { return nil }
             return "\(other) decides this link, by a pass over all objects of \(otherEntity)"
         case .toOne:
-            let direct = links[turns[mapping.index]].direct[mapping.index] ?? []
+            let direct = links[modelNumbers[mapping.index]].direct[mapping.index] ?? []
             if direct.contains(where: { $0.planned.name == planned.name }) || planned.value == nil && !claims {
                 return nil
             }

@@ -69,10 +69,10 @@ extension DestinationObjects {
     /// Notes that the existing objects linked to an object are changed by its deletion.
     private func noteExistingPartners(of id: ObjectPlace) throws(MigrationError) {
         for (store, side) in links.ends(of: id.entity) {
-            guard let earlier = store.earlier, let partners = store.relationship(of: side.other) else { continue }
+            guard let existing = store.existing, let partners = store.relationship(of: side.other) else { continue }
             let table = schema.tableIndex(of: partners.entity)
-            for view in try earlier.views(of: id.key, side: side)
-            where earlier.isExisting(view.partner.key, side: side.other) {
+            for view in try existing.views(of: id.key, side: side)
+            where existing.isExisting(view.partner.key, side: side.other) {
                 try modelRun.touched?.note(view.partner.key, table: table, .values)
             }
         }

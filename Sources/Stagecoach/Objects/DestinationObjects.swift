@@ -194,7 +194,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// True if an object of the store was changed or deleted.
     var hasStoredChanges: Bool {
         modelRun.touched?.isEmpty == false || rows.contains(where: \.hasDeletedStored)
-            || links.all.contains { $0.earlier != nil && $0.hasRecent }
+            || links.all.contains { $0.existing != nil && $0.hasRecent }
     }
 
     var insertionLimits: [Int64] { rows.map(\.nextKey) }

@@ -90,7 +90,7 @@ final class DestinationRows {
     }
 
     /// Returns the store of existing rows if the row existed before the mapping model. Returns nil otherwise.
-    private func earlier(_ key: Int64) -> ExistingRows? { isStored(key) ? stored : nil }
+    private func existing(_ key: Int64) -> ExistingRows? { isStored(key) ? stored : nil }
 
     /// Tells whether a row existed before the mapping model.
     func isStored(_ key: Int64) -> Bool { stored != nil && modelRun.keysBefore.isExisting(key, table: table) }
@@ -279,15 +279,15 @@ final class DestinationRows {
     func read<Value>(
         _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
-        let earlier = earlier(key)
-        let run = try earlier == nil ? run(of: key) : nil
+        let existing = existing(key)
+        let run = try existing == nil ? run(of: key) : nil
         if let run, let row = run.open.row(ofKey: key) { return try body(run.open, row) }
         if scratchKey != key {
             scratch.removeAll()
             scratchKey = nil
             let isThere: Bool
-            if let earlier {
-                isThere = try earlier.fetch(key, into: &scratch)
+            if let existing {
+                isThere = try existing.fetch(key, into: &scratch)
             } else {
                 isThere = try run?.spill.read(key: key, into: &scratch) ?? false
             }
@@ -300,7 +300,7 @@ final class DestinationRows {
     /// Changes cells of a row. `body` sets slots of the row it receives. If the row is spilled, slots that it leaves absent do
     /// not change.
     func write(_ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void) throws(MigrationError) {
-        if let earlier = earlier(key) { return try write(key, earlier, body) }
+        if let existing = existing(key) { return try write(key, existing, body) }
         let run = try run(of: key)
         if let row = run.open.row(ofKey: key) {
             try body(&run.open, row)
@@ -318,10 +318,10 @@ final class DestinationRows {
 
     /// Changes cells of an existing row. A cell that gets its present value does not count as changed.
     private func write(
-        _ key: Int64, _ earlier: ExistingRows, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
+        _ key: Int64, _ existing: ExistingRows, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         present.removeAll()
-        guard try earlier.fetch(key, into: &present) else { return }
+        guard try existing.fetch(key, into: &present) else { return }
         try change(key) { scratch, row throws(MigrationError) in
             try body(&scratch, row)
             var isChanged = false
@@ -335,7 +335,7 @@ final class DestinationRows {
             }
             guard isChanged else { return }
             try changed?(scratch, row, key)
-            try earlier.update(key, from: scratch, row: row)
+            try existing.update(key, from: scratch, row: row)
         }
     }
 
@@ -353,10 +353,10 @@ final class DestinationRows {
 
     /// Deletes a row.
     func delete(_ key: Int64) throws(MigrationError) {
-        if let earlier = earlier(key) {
+        if let existing = existing(key) {
             scratchKey = nil
             hasDeletedStored = true
-            try earlier.delete(key)
+            try existing.delete(key)
             modelRun.tally.rowsWritten[table] -= 1
             return
         }

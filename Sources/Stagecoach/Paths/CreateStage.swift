@@ -102,9 +102,9 @@ struct CreateStage: ModelStage {
                 modelRun.tally.counts.mappings[mapping.index].created += made
                 modelRun.tally.counts.created[entity.definition.name, default: 0] += made
                 if batch.count > 0 {
-                    stages.position = StagePosition(
-                        phase: .create, mapping: mapping.index, hasBegun: true, after: batch.key(batch.count - 1))
-                    try checkpoints?.tickStages()
+                    try stages.reach(
+                        StagePosition(
+                            phase: .create, mapping: mapping.index, hasBegun: true, after: batch.key(batch.count - 1)))
                 }
             }
         }
@@ -179,9 +179,9 @@ struct CreateStage: ModelStage {
         func advance(_ count: Int, last row: Int) throws {
             modelRun.services.progress.advance(rows: count)
             modelRun.tally.counts.mappings[mapping.index] = creation.line
-            stages.position = StagePosition(
-                phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
-            try checkpoints?.tickStages()
+            try stages.reach(
+                StagePosition(
+                    phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row)))
         }
         creation.beginPreparing()
         defer { creation.endPreparing() }

@@ -42,10 +42,10 @@ struct PolicyPath: ModelStage {
         defer { detach(runtime) }
         let stages = PolicyCheckpoint(
             modelRun: modelRun, mappings: mappings, runtime: runtime, keys: keys, policies: policies,
-            manager: stage.manager)
+            manager: stage.manager, checkpoints: checkpoints)
         let start = try resume(stages, runtime)
-        checkpoints?.stages(stages)
-        defer { checkpoints?.stages(nil) }
+        stages.begin()
+        defer { stages.end() }
         let creation = CreateStage(
             stage: stage, policies: policies, runtime: runtime, stages: stages)
         for mapping in mappings {
@@ -60,8 +60,7 @@ struct PolicyPath: ModelStage {
             }
             // The next mapping fills a batch of its own; with many entities each must not keep one in memory.
             for rows in runtime.objects.rows { try rows.seal() }
-            stages.position = StagePosition(phase: .create, mapping: mapping.index + 1)
-            try checkpoints?.tickStages()
+            try stages.reach(StagePosition(phase: .create, mapping: mapping.index + 1))
         }
         modelRun.services.begin(.relate)
         if start?.phase == .load {
@@ -142,7 +141,7 @@ struct PolicyPath: ModelStage {
     /// Source tables whose keys need no scan of their own, each with the first mapping that makes objects of all its
     /// rows. Until that mapping has run, a lookup of such a key reads its row. A resumed run scans all tables.
     private var awaitedKeys: [Int: Int] {
-        guard checkpoints?.resumed == nil else { return [:] }
+        guard resumed == nil else { return [:] }
         var awaited: [Int: Int] = [:]
         for table in Set(mappings.compactMap(\.sourceTable)) {
             let reading = mappings.filter { $0.sourceTable == table }
@@ -159,7 +158,7 @@ struct PolicyPath: ModelStage {
     ///
     /// - Returns: the position where it stopped; nil if the stages begin anew.
     private func resume(_ stages: PolicyCheckpoint, _ runtime: PolicyRuntime) throws -> StagePosition? {
-        guard let bytes = checkpoints?.resumed?.stages else { return nil }
+        guard let bytes = resumed?.stages else { return nil }
         try stages.restore(from: bytes)
         try modelRun.inputs.work.removeUnclaimed()
         // The load restores counts of its own.

@@ -25,8 +25,7 @@ struct RelateStage: ModelStage {
         }
         for mapping in mappings {
             guard let part = StagePosition.part(of: mapping.index, in: .relate, from: start) else { continue }
-            stages.position = part
-            try checkpoints?.tickStages()
+            try stages.reach(part)
             try relate(mapping, from: part)
         }
         runtime.linkSetter.finish()
@@ -36,8 +35,7 @@ struct RelateStage: ModelStage {
                 policies.release(mapping)
                 continue
             }
-            stages.position = part
-            try checkpoints?.tickStages()
+            try stages.reach(part)
             try validate(mapping)
         }
         try runtime.objects.checkDenied()
@@ -60,7 +58,7 @@ struct RelateStage: ModelStage {
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
         let pairs = runtime.associations[mapping.index]
-        if runtime.linkSetter.isDeferred(mapping), !policy.overridesRelating {
+        if runtime.linkSetter.isDeferred(mapping), !policy.overridesRelationshipCreation {
             // Nobody can see whether the default method is called.
             try runtime.linkSetter.begin(mapping, after: .max)
             modelRun.services.progress.advance(rows: try pairs.countOfDestinations())
@@ -73,7 +71,7 @@ struct RelateStage: ModelStage {
             let cursor = try pairs.pairs.destinationsInOrderOfFirstAssociation()
             try caller.inScope { try relateObjects(cursor, mapping, policy, from: part.related) }
         }
-        runtime.relatingFrom = nil
+        runtime.relatedNow = nil
         runtime.linkSetter.end()
         try caller.call(mapping, .endRelationshipCreation) {
             try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: stage.manager)
@@ -97,9 +95,8 @@ struct RelateStage: ModelStage {
             // Pairs added meanwhile are not related, so a cursor made later would give another sequence: take no
             // checkpoint then.
             if related % every == every - 1, associations.additions == additions {
-                stages.position = StagePosition(
-                    phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
-                try checkpoints?.tickStages()
+                try stages.reach(
+                    StagePosition(phase: .relate, mapping: mapping.index, hasBegun: true, related: related))
             }
             related += 1
             if last?.index != pair.destination.entity {
@@ -113,10 +110,10 @@ struct RelateStage: ModelStage {
             {
                 continue
             }
-            runtime.relatingFrom = nil
+            runtime.relatedNow = nil
             runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
             guard let object = held else { continue }
-            runtime.relatingFrom = (mapping.index, object, pair.source.key, place: related - 1)
+            runtime.relatedNow = (mapping.index, object, pair.source.key, place: related - 1)
             UserCodeNotes.enter(key: pair.destination.key)
             try caller.call(mapping, .createRelationships, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: stage.manager)

@@ -41,7 +41,7 @@ struct RowPath: ModelStage {
         ).plan()
         let unasked = UnaskedKeys(
             modelRun: modelRun, mappings: mappings, work: stage.work, links: links,
-            isResumed: checkpoints?.resumed != nil
+            isResumed: resumed != nil
         ).tables
         let keys = try scanKeys(unasked)
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
@@ -52,7 +52,7 @@ struct RowPath: ModelStage {
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         // In a complete store they are raised already.
         let raisesVersions =
-            mappings.contains(where: \.belongsToPreviousModel) && !(checkpoints?.resumed?.isComplete ?? false)
+            mappings.contains(where: \.belongsToPreviousModel) && !(resumed?.isComplete ?? false)
         let highest = try LoadRun(
             stage: stage, units: stage.work.units, countsBeforeLoad: true, destination: destination
         ).run(RowLoad(stage: stage, keys: keys, links: links, destination: destination))
@@ -69,7 +69,7 @@ struct RowPath: ModelStage {
     private func beginReferences() throws {
         modelRun.beginReferences(mayBeSet: false)
         // A resumed run may note the same reference a second time: it counts once.
-        guard let references = checkpoints?.resumed?.references else { return }
+        guard let references = resumed?.references else { return }
         var coder = StateCoder(reading: references)
         try modelRun.missing.unmigrated?.code(with: &coder, model: modelRun.inputs.destinationSchema.model)
         // The state has named all files that it needs.

@@ -9,7 +9,7 @@ struct MappingResolution {
     let source: StoreSchema
     let destination: StoreSchema
     /// The mappings of previous models, whose objects lookups find too; each at its index.
-    var earlier: [PlannedMapping] = []
+    var previous: [PlannedMapping] = []
     var observed: ObservedCalls = []
 
     /// Resolves all entity mappings in order, numbered after those of previous models.
@@ -19,7 +19,7 @@ struct MappingResolution {
     func resolve() throws(MigrationError) -> [PlannedMapping] {
         var planned: [PlannedMapping] = []
         for (index, mapping) in model.entityMappings.enumerated() {
-            planned.append(try resolve(mapping, index: earlier.count + index))
+            planned.append(try resolve(mapping, index: previous.count + index))
         }
         return try planned.map { item throws(MigrationError) in
             item.with(try relationships(of: item, among: planned))
@@ -230,7 +230,7 @@ struct MappingResolution {
         }
         // Of several objects that had one member together, one keeps it.
         if old.sharesMembers, !relationship.sharesMembers { return false }
-        let known = earlier + all
+        let known = previous + all
         let migrated = Set(
             candidates.compactMap { candidate -> Int? in
                 let found = known[candidate]
@@ -262,11 +262,11 @@ struct MappingResolution {
         case .lookup(let name, let path):
             let argument = try argument(path, of: item, expression, context: context)
             // If previous mappings have the same name, the latest one answers.
-            guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
+            guard let named = all.first(where: { $0.name == name }) ?? previous.last(where: { $0.name == name }) else {
                 throw MigrationError(
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
-                    remedy: EditDistance.question(name, among: (all + earlier).map(\.name))
-                        ?? "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
+                    remedy: EditDistance.question(name, among: (all + previous).map(\.name))
+                        ?? "Name one of: \((all + previous).map(\.name).joined(separator: ", "))", context: context)
             }
             try checkEntity(of: named, fits: relationship, context: context)
             return .lookup(
@@ -297,7 +297,7 @@ struct MappingResolution {
     /// Returns the previous mappings that still answer lookups: of several with the same name, the latest one.
     private func answering(beside own: [PlannedMapping]) -> [PlannedMapping] {
         var names = Set(own.map(\.name))
-        return earlier.reversed().filter { names.insert($0.name).inserted }.reversed()
+        return previous.reversed().filter { names.insert($0.name).inserted }.reversed()
     }
 
     /// Returns the mappings that can give members: those that read the argument's table and make the relationship's

@@ -16,12 +16,12 @@ struct MemoryNeeds {
     ///
     /// - Parameters:
     ///   - models: the mapping models of the run.
-    ///   - earlier: the number of entity mappings of previous calls whose associations may still be looked up.
+    ///   - previous: the number of entity mappings of previous calls whose associations may still be looked up.
     ///   - isStaged: true if any of the models takes the policy path.
-    init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
+    init(models: [MappingModel], previous: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // Every run's base covers a few of each.
-        bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 36 << 10) + earlier * (8 << 10)
+        bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 36 << 10) + previous * (8 << 10)
         // A checkpoint on its way to the journal.
         if isStaged { bytes += 1 << 20 }
         // If a policy relates objects, every relationship of the mapping has a batch of its own.

@@ -6,14 +6,14 @@ import ManagedModel
 enum OneSidedLinkCount {
     /// Counts one-sided links of the pairs that mapping models copy.
     ///
-    /// - Parameter turns: the entity mappings of each mapping model.
+    /// - Parameter models: the entity mappings of each mapping model.
     /// - Complexity: O(rows of the tables of such pairs), and a lookup for each link.
     static func lines(
-        in source: SourceStore, _ layout: StoreLayout, turns: [[PlannedMapping]]
+        in source: SourceStore, _ layout: StoreLayout, models: [[PlannedMapping]]
     ) throws(MigrationError) -> [OneSidedLinks] {
         var lines: [OneSidedLinks] = []
         var seen: Set<PropertyReference> = []
-        for mappings in turns {
+        for mappings in models {
             for relationship in Set(mappings.flatMap { $0.relationships.map(\.relationship.reference) }).sorted(by: {
                 ($0.entity, $0.name) < ($1.entity, $1.name)
             }) {

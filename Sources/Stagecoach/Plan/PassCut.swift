@@ -12,10 +12,10 @@ enum PassCut {
 
     /// Creates the cut of one of the mapping models that the options ask for.
     ///
-    /// - Parameter turn: the number of the mapping model.
-    init(_ options: MigrationOptions, turn: Int) {
-        if let plan = options.plan, plan.models.indices.contains(turn) {
-            self = .given(plan.models[turn])
+    /// - Parameter model: the number of the mapping model.
+    init(_ options: MigrationOptions, model number: Int) {
+        if let plan = options.plan, plan.models.indices.contains(number) {
+            self = .given(plan.models[number])
         } else if !options.passNames.isEmpty {
             self = .named(options.passNames)
         } else {

@@ -8,7 +8,7 @@ struct PreviousModelLookups {
     /// The mappings of this and all previous models, each at its index.
     let mappings: [PlannedMapping]
     /// The number of mappings that belong to previous models.
-    let earlier: Int
+    let previousCount: Int
 
     /// True if a lookup changes existing rows, or may find objects that policies associated.
     var needObjects: Bool {
@@ -29,10 +29,10 @@ struct PreviousModelLookups {
 
     /// Tells whether any lookup that reaches previous mappings passes a test.
     private func forEachReach(_ test: (RelationshipDescription, [Int]) -> Bool) -> Bool {
-        mappings.dropFirst(earlier).contains { mapping in
+        mappings.dropFirst(previousCount).contains { mapping in
             mapping.relationships.contains { planned in
                 guard case .lookup(_, let candidates)? = planned.value else { return false }
-                let reached = candidates.filter { $0 < earlier }
+                let reached = candidates.filter { $0 < previousCount }
                 return !reached.isEmpty && test(planned.relationship, reached)
             }
         }

@@ -50,8 +50,8 @@ final class DeclaredLinkMaker {
             }
         var sort = DeclaredLinkSort(
             stream: stream, mappings: mappings, countsInverses: true,
-            highestOrder: store.earlier.map { earlier in { try earlier.highestOrder(of: $0, side: side.other) } })
-        if store.earlier != nil { sort.setsOneToOne = { try self.takePlace(of: $0, $1, store, side) } }
+            highestOrder: store.existing.map { existing in { try existing.highestOrder(of: $0, side: side.other) } })
+        if store.existing != nil { sort.setsOneToOne = { try self.takePlace(of: $0, $1, store, side) } }
         guard let decided = try sort.resolve(task).first else { return }
         try withRecords(ColumnPatches.width) { words, _ in
             while try decided.records.next(into: words) {
@@ -71,8 +71,8 @@ final class DeclaredLinkMaker {
     private func lay(_ stream: LinkStream, joinTable: Int, _ store: LinkStore, _ side: LinkStore.Side) throws {
         let sort = JoinLinkSort(
             stream: stream, mappings: mappings, joinTable: joinTable,
-            highestOrder: store.earlier.map { earlier in
-                { try earlier.highestOrder(of: $1, side: $0 == 0 ? side : side.other) }
+            highestOrder: store.existing.map { existing in
+                { try existing.highestOrder(of: $1, side: $0 == 0 ? side : side.other) }
             })
         try sort.forEachMerged(try sort.placed(try sort.collect())) { words in
             var link = LinkView(
@@ -101,9 +101,9 @@ final class DeclaredLinkMaker {
     private func takePlace(
         of object: LinkEnd, _ partner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
     ) throws(MigrationError) {
-        guard let earlier = store.earlier else { return }
+        guard let existing = store.existing else { return }
         for (end, side, other) in [(object, side, partner), (partner, side.other, object)]
-        where earlier.isExisting(end.key, side: side) {
+        where existing.isExisting(end.key, side: side) {
             try objects.links.unlinkExclusive(store, end, from: side, but: other)
         }
     }

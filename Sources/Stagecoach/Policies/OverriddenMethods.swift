@@ -60,7 +60,7 @@ struct OverriddenMethods: OptionSet, Sendable {
 
 extension EntityMigrationPolicy {
     /// True if the policy's class sees for which objects the default method relates.
-    var overridesRelating: Bool { OverriddenMethods(of: self).contains(.createRelationships) }
+    var overridesRelationshipCreation: Bool { OverriddenMethods(of: self).contains(.createRelationships) }
 }
 
 extension MigrationManager {

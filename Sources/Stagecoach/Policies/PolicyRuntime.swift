@@ -28,7 +28,7 @@ final class PolicyRuntime {
     @exclusivity(unchecked) private var madeBefore = 0
     /// The destination object that a policy relates, with the key of the first source object associated with it and its place
     /// among the mapping's objects.
-    @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64, place: Int)?
+    @exclusivity(unchecked) var relatedNow: (mapping: Int, destination: ManagedObject, source: Int64, place: Int)?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
     /// The number of slots in all programs kept. One slot takes about 100 bytes.
     private var programSlots = 0
@@ -298,7 +298,7 @@ final class PolicyRuntime {
         destinationContext.takeOverSets()
         defer { destinationContext.refreshSets() }
         let planned = try edits.current(mapping, try planned(mapping))
-        if let now = relatingFrom, now.mapping == planned.index, now.destination === destination {
+        if let now = relatedNow, now.mapping == planned.index, now.destination === destination {
             return try linkSetter.setAll(
                 of: objects.end(destination.place), source: now.source, in: planned, at: now.place)
         }

@@ -30,8 +30,8 @@ final class CheckpointScheduler {
     let header: () throws -> JournalRecord.Header
     /// True if the load can be resumed; otherwise no state is written.
     let isResumable: Bool
-    /// The ``ExistingDestination/identity`` of the store that is appended to.
-    var identity: [Int64] = []
+    /// The ``ExistingDestination/identity`` of the store that is appended to; empty if there is none.
+    private var identity: [Int64] = []
     private let draft: StateDraft
     private let cancellation: CancellationFlag
     private var clock: CheckpointClock
@@ -88,18 +88,32 @@ final class CheckpointScheduler {
     // MARK: - The parts of a run
 
     /// Sets the run whose work is recorded.
-    func attach(_ previous: PreviousModels, _ external: ExternalFiles) {
-        (draft.run, draft.external, draft.previous) = (previous.run, external, previous)
+    ///
+    /// - Parameter identity: the ``ExistingDestination/identity`` of the store that is appended to; empty if there is none.
+    func attach(_ previous: PreviousModels, _ external: ExternalFiles, appendingTo identity: [Int64]) {
+        draft.run = previous.run
+        draft.external = external
+        draft.previous = previous
+        external.notesFiles = isResumable
+        self.identity = identity
     }
 
     /// Sets the store that is filled.
     func fill(_ destination: DestinationStore) throws(MigrationError) {
+        let isFirst = draft.destination == nil
         draft.destination = destination
         destination.willCommit = { [weak self] () throws(MigrationError) in try self?.complete() }
+        if isFirst, isResumable, resumed == nil { try stampNew(destination) }
         guard isActive else { return }
         // From here on unfinished work can be rolled back.
         destination.keepJournal()
         try destination.endTransaction()
+    }
+
+    /// Gives a store a stamp that its copy has too: a load without rejects begins from a copy with this stamp.
+    private func stampNew(_ destination: DestinationStore) throws(MigrationError) {
+        let first = destination.stamp
+        try destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
     }
 
     /// Records that the copy of the store that is appended to exists and that nothing was added to it yet.
@@ -115,10 +129,12 @@ final class CheckpointScheduler {
     /// Sets the stages of a mapping model with user code; nil when they are over.
     func stages(_ stages: PolicyCheckpoint?) { draft.stages = stages }
 
-    /// Notes the copy of the store to which the load may return.
+    /// Notes the copy of the store to which the load may return. The store gets another stamp than the copy, which tells the two
+    /// apart.
     ///
     /// - Throws: `store.io` (74).
     func keep(copy: DestinationStore.Checkpoint) throws(MigrationError) {
+        if isResumable, let destination = draft.destination { try destination.write(stamp: destination.stamp + 1) }
         draft.next.before = JournalRecord.Before(
             knowledge: copy.knowledge, stamp: copy.stamp, pages: try draft.destination?.filledPages)
     }
@@ -191,16 +207,16 @@ final class CheckpointScheduler {
     }
 
     /// Records that all rows of a mapping model are loaded.
-    func endModel() { draft.model = nil }
+    func endLoad() { draft.model = nil }
 
     /// Records that a mapping model has finished and that ``PreviousModels`` has taken over its results.
     ///
     /// - Parameters:
     ///   - isStaged: true if the model ran in stages.
     ///   - rejected: the objects rejected so far; nil if none can be.
-    func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) throws {
+    func endModel(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) throws {
         guard isResumable else { return }
-        draft.endTurn(isStaged: isStaged, hasRowsBefore: hasRowsBefore, rejected: rejected)
+        draft.endModel(isStaged: isStaged, hasRowsBefore: hasRowsBefore, rejected: rejected)
         if isActive || isDue { try commitBeginning() }
     }
 
@@ -263,8 +279,8 @@ final class CheckpointScheduler {
 
     /// Ends the transaction with a state at the beginning of a mapping model.
     private func commitBeginning() throws {
-        draft.next.turns.isAtBeginning = true
-        defer { draft.next.turns.isAtBeginning = false }
+        draft.next.modelProgress.isAtBeginning = true
+        defer { draft.next.modelProgress.isAtBeginning = false }
         try commit()
     }
 

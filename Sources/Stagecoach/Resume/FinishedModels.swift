@@ -17,7 +17,8 @@ enum FinishedModels {
     /// - Parameter mappings: the entity mappings of all mapping models, each at its index.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     static func restore(
-        _ bytes: [UInt8], _ turns: JournalRecord.Turns, in previous: PreviousModels, mappings: [PlannedMapping]
+        _ bytes: [UInt8], _ progress: JournalRecord.ModelProgress, in previous: PreviousModels,
+        mappings: [PlannedMapping]
     ) throws(MigrationError) {
         var coder = StateCoder(reading: bytes)
         var tables: [MappingAssociations] = []
@@ -25,9 +26,9 @@ enum FinishedModels {
         try code(&tables, &references, previous, mappings: mappings, with: &coder)
         try coder.finish()
         let keys = KeysBefore(
-            highestKeys: turns.highestKeys, hasRows: turns.hasRows.last ?? previous.keys.hasRows)
+            highestKeys: progress.highestKeys, hasRows: progress.hasRows.last ?? previous.keys.hasRows)
         previous.restore(
-            tables, keys: keys, hasDeletions: turns.hasDeletions, rejectingTables: turns.rejectingTables,
+            tables, keys: keys, hasDeletions: progress.hasDeletions, rejectingTables: progress.rejectingTables,
             unmigrated: references)
     }
 

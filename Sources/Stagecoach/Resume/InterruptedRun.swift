@@ -149,7 +149,7 @@ struct InterruptedRun {
         MigrationError(
             "resume.changed", .configuration,
             "A run to this destination was interrupted, and this one differs from it: " + differences,
-            remedy: "Run the earlier command again to resume it, or give --restart to begin anew",
+            remedy: "Run the interrupted command again to resume it, or give --restart to begin anew",
             context: .init(path: path))
     }
 

@@ -25,7 +25,7 @@ extension JournalRecord.State: StateCodable {
     mutating func code(with coder: inout StateCoder) throws(MigrationError) {
         try coder.code(
             &self, \.stamp, \.unit, \.pages, \.progress, \.knowledge, \.rejects, \.before, \.hasDuplicates,
-            \.isComplete, \.turns, \.appended)
+            \.isComplete, \.modelProgress, \.appended)
         try coder.code(bytes: &stages)
         try coder.code(bytes: &models)
         try coder.code(bytes: &references)
@@ -56,7 +56,7 @@ extension JournalRecord.Appended: StateCodable {
     }
 }
 
-extension JournalRecord.Turns: StateCodable {
+extension JournalRecord.ModelProgress: StateCodable {
     mutating func code(with coder: inout StateCoder) throws(MigrationError) {
         try coder.code(&self, \.done, \.hasRows, \.isStaged, \.highestKeys, \.hasDeletions, \.isAtBeginning)
         try coder.code(optional: &written, empty: .init(counts: .init(), rows: [], links: [])) {

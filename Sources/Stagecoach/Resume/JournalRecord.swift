@@ -79,7 +79,7 @@ enum JournalRecord {
     }
 
     /// The results of the mapping models that ran before the current one.
-    struct Turns {
+    struct ModelProgress {
         /// The number of mapping models that have finished.
         var done = 0
         /// The destination tables that had rows before each finished mapping model, and before the current one.
@@ -119,7 +119,7 @@ enum JournalRecord {
         var isComplete = false
         /// The encoded results of the stages, if the mapping model has user code.
         var stages: [UInt8]?
-        var turns = Turns()
+        var modelProgress = ModelProgress()
         var appended: Appended?
         /// The encoded associations and unmigrated references of the finished mapping models.
         var models: [UInt8]?

@@ -15,6 +15,7 @@ final class PolicyCheckpoint {
     private let keys: PlanKeys
     private let policies: Policies
     private let manager: MigrationManager
+    private let checkpoints: CheckpointScheduler?
     /// The position in the stages.
     var position = StagePosition(phase: .create)
     /// The counts at the beginning of the load; nil before it.
@@ -37,7 +38,7 @@ final class PolicyCheckpoint {
 
     init(
         modelRun: ModelRun, mappings: [PlannedMapping], runtime: PolicyRuntime, keys: PlanKeys,
-        policies: Policies, manager: MigrationManager
+        policies: Policies, manager: MigrationManager, checkpoints: CheckpointScheduler?
     ) {
         self.modelRun = modelRun
         self.mappings = mappings
@@ -45,6 +46,7 @@ final class PolicyCheckpoint {
         self.keys = keys
         self.policies = policies
         self.manager = manager
+        self.checkpoints = checkpoints
         canKeepPolicies = Self.obstacle(mappings, policies, manager) == nil
     }
 
@@ -62,6 +64,18 @@ final class PolicyCheckpoint {
     }
 
     // MARK: - Saving
+
+    /// Begins the stages: states have their results.
+    func begin() { checkpoints?.stages(self) }
+
+    /// Ends the stages. The load may follow later.
+    func end() { checkpoints?.stages(nil) }
+
+    /// Notes the position that the stages have reached, between two calls of user code, and takes a state if one is due.
+    func reach(_ position: StagePosition) throws {
+        self.position = position
+        try checkpoints?.tickStages()
+    }
 
     /// Records that the load begins. No user code runs from here on.
     func beginLoad() {

@@ -24,7 +24,7 @@ struct Resumption {
         }
         var reason = passed.reason
         if reason == nil, left.hasDamagedJournal { reason = InterruptedRun.unreadable }
-        if reason == nil, checkpoints.isResumable, let earlier = left.run, !earlier.states.isEmpty {
+        if reason == nil, checkpoints.isResumable, let interrupted = left.run, !interrupted.states.isEmpty {
             reason = "no state of it fits the store that the run left"
         }
         return reason.map { [InterruptedRun.beginningAnew($0)] } ?? []
@@ -61,12 +61,12 @@ struct Resumption {
         }
         checkpoints = CheckpointScheduler(
             area, isResumable: isResumable, cancellation: cancellation, header: header)
-        guard let earlier = left.run else {
+        guard let interrupted = left.run else {
             (state, published) = (nil, nil)
             return
         }
-        let differences = earlier.header.differences(from: try header())
-        if try earlier.isPublished(), let publication = earlier.publication {
+        let differences = interrupted.header.differences(from: try header())
+        if try interrupted.isPublished(), let publication = interrupted.publication {
             // Only the cleaning up was left to do. A run with other inputs has nothing to resume here.
             (state, published) = (nil, differences.isEmpty ? publication.report : nil)
             area.removeFiles()
@@ -77,12 +77,12 @@ struct Resumption {
         guard differences.isEmpty else {
             throw InterruptedRun.changed(differences.shown, at: area.path)
         }
-        try earlier.withdrawResults()
+        try interrupted.withdrawResults()
         unlink(area.publicationPath)
-        let found = isResumable ? try earlier.findState(in: area, before: passed.bound) : nil
+        let found = isResumable ? try interrupted.findState(in: area, before: passed.bound) : nil
         state = found?.state
         if let found {
-            checkpoints.resume(earlier, from: found.state, ordinal: found.ordinal)
+            checkpoints.resume(interrupted, from: found.state, ordinal: found.ordinal)
         } else {
             unlink(area.runJournalPath)
             area.removeFiles()

@@ -38,7 +38,7 @@ final class StateDraft {
         hasStages = state.stages != nil
         next = state
         (next.pages, next.stages, next.references) = (nil, nil, nil)
-        (next.isComplete, next.turns.isAtBeginning, next.ordinal) = (false, false, ordinal)
+        (next.isComplete, next.modelProgress.isAtBeginning, next.ordinal) = (false, false, ordinal)
     }
 
     /// Restores the run's counts from a state.
@@ -47,7 +47,7 @@ final class StateDraft {
         run.tally.counts = state.progress.counts
         run.tally.rowsWritten = state.progress.rowsWritten
         run.tally.linksWritten = state.progress.linksWritten
-        external?.missingByTurn = state.progress.missing
+        external?.missingByModel = state.progress.missing
         run.services.progress.go(to: state.progress.work)
         if let rejects = state.rejects, let rejected = model?.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
@@ -71,24 +71,24 @@ final class StateDraft {
             identity: identity, highestKeys: existing.highestKeys, hasRows: existing.hasRows,
             rows: run.tally.existingRows, links: run.tally.existingLinks)
         beginTables()
-        next.turns.hasRows = [previous.keys.hasRows]
-        next.turns.highestKeys = previous.keys.highestKeys
+        next.modelProgress.hasRows = [previous.keys.hasRows]
+        next.modelProgress.highestKeys = previous.keys.highestKeys
     }
 
     /// Sets the next state to the end of a mapping model, whose results ``PreviousModels`` has taken over.
-    func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) {
+    func endModel(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) {
         guard let run, let previous else { return }
         (self.isStaged, hasStages) = (false, false)
         (next.rejects, next.before, next.models, countsBeforeRejects) = (nil, nil, nil, nil)
-        if next.turns.hasRows.isEmpty { next.turns.hasRows = [hasRowsBefore] }
-        next.turns.done += 1
-        next.turns.isStaged.append(isStaged)
-        next.turns.hasRows.append(previous.keys.hasRows)
-        next.turns.highestKeys = previous.keys.highestKeys
-        next.turns.hasDeletions = previous.archive.hasDeletions
-        next.turns.written = run.tally.written
-        next.turns.rejects = rejected
-        next.turns.rejectingTables = previous.archive.rejectingTables.sorted()
+        if next.modelProgress.hasRows.isEmpty { next.modelProgress.hasRows = [hasRowsBefore] }
+        next.modelProgress.done += 1
+        next.modelProgress.isStaged.append(isStaged)
+        next.modelProgress.hasRows.append(previous.keys.hasRows)
+        next.modelProgress.highestKeys = previous.keys.highestKeys
+        next.modelProgress.hasDeletions = previous.archive.hasDeletions
+        next.modelProgress.written = run.tally.written
+        next.modelProgress.rejects = rejected
+        next.modelProgress.rejectingTables = previous.archive.rejectingTables.sorted()
         beginTables()
     }
 
@@ -114,7 +114,7 @@ final class StateDraft {
             next.rejects?.skippedRows = rejected.skippedRows
         }
         // The models that finished before the first state was taken have not been encoded yet.
-        if next.turns.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }
+        if next.modelProgress.done > 0, next.models == nil { next.models = try FinishedModels.bytes(previous) }
         next.ordinal += 1
         var state = next
         state.stages = stagesBytes
@@ -124,7 +124,7 @@ final class StateDraft {
         state.progress = .init(
             counts: countsBeforeRejects ?? run.tally.counts, rowsWritten: run.tally.rowsWritten,
             linksWritten: run.tally.linksWritten,
-            highest: next.progress.highest, missing: external?.missingByTurn ?? [:],
+            highest: next.progress.highest, missing: external?.missingByModel ?? [:],
             work: run.services.progress.work)
         state.hasDuplicates = model?.validation.ledger?.hasDuplicates ?? false
         state.stagedFiles = external?.noted ?? 0
@@ -138,7 +138,7 @@ final class StateDraft {
         var paths = [area.previousFilesPath]
         if next.before != nil { paths.append(area.checkpointPath) }
         if mayReject { paths.append(area.ledgerPath) }
-        if next.turns.rejects != nil { paths.append(area.rejectLinesPath(after: next.turns.done)) }
+        if next.modelProgress.rejects != nil { paths.append(area.rejectLinesPath(after: next.modelProgress.done)) }
         return paths
     }
 

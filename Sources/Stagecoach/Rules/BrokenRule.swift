@@ -117,11 +117,11 @@ struct ObjectOrigin {
 
     /// Returns the source objects. In a chain of versions they are objects of the chain's source.
     ///
-    /// - Parameter earlier: the map from this step's source objects to those; nil if no step ran before.
-    func chainSources(_ earlier: PreviousStepIDMap?) throws -> [String] {
-        guard let earlier else { return sources }
+    /// - Parameter previous: the map from this step's source objects to those; nil if no step ran before.
+    func chainSources(_ previous: PreviousStepIDMap?) throws -> [String] {
+        guard let previous else { return sources }
         var found: [String] = []
-        for source in sources { found += try earlier.sources(of: source) }
+        for source in sources { found += try previous.sources(of: source) }
         return Array(found.prefix(ObjectOrigins.most))
     }
 }

@@ -12,7 +12,7 @@ struct RejectAccount {
     let rejected: RejectedKeys
     let origins: ObjectOrigins
     /// The rejects of previous mapping models.
-    let earlier: RejectReport
+    let previous: RejectReport
 
     /// Writes the reject file's lines and subtracts the rejected objects from the counts.
     ///
@@ -20,7 +20,7 @@ struct RejectAccount {
     /// - Throws: `internal.rejects` (70) if the number of rows left out is not the number of rejected objects.
     /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func run(file: ResultFile?) throws -> RejectReport {
-        var report = earlier
+        var report = previous
         report.removedReferences = (run.tally.counts.nilReferences ?? []).reduce(0) {
             $1.cause == .rejected ? $0 + $1.count : $0
         }
@@ -45,7 +45,7 @@ struct RejectAccount {
             run.tally.counts.mappings[index].migrated -= 1
             run.tally.counts.mappings[index].rejected += 1
         }
-        let listed = report.objects - earlier.objects
+        let listed = report.objects - previous.objects
         guard listed == ledger.count, rejected.skippedRows == ledger.count else {
             throw MigrationError(
                 "internal.rejects", .internal,

@@ -273,11 +273,11 @@ final class RejectLedger {
 
     /// Calls a closure with every rejected object as a line of a reject file, by entity name, then key.
     ///
-    /// - Parameter earlier: the map from this step's source objects to the objects of the chain's source; nil if no step ran
+    /// - Parameter previous: the map from this step's source objects to the objects of the chain's source; nil if no step ran
     ///   before.
     /// - Complexity: O(rejected objects), with a lookup of the origin for each.
     func forEachObject(
-        _ run: MigrationRun, _ origins: ObjectOrigins, _ earlier: PreviousStepIDMap?,
+        _ run: MigrationRun, _ origins: ObjectOrigins, _ previous: PreviousStepIDMap?,
         _ body: (RejectedObject, Entry, ObjectOrigin?) throws -> Void
     ) throws {
         let schema = run.inputs.destinationSchema
@@ -285,7 +285,7 @@ final class RejectLedger {
             try run.services.checkCancelled()
             let name = schema.model.entity(at: entry.entity).definition.name
             let origin = try origins.origin(key: entry.key, entity: entry.entity)
-            let sources = try origin?.chainSources(earlier) ?? []
+            let sources = try origin?.chainSources(previous) ?? []
             let object = RejectedObject(
                 entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first,
                 otherSourceIDs: sources.count > 1 ? Array(sources.dropFirst()) : nil, property: entry.property,

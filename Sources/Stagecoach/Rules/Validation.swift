@@ -59,7 +59,7 @@ final class Validation {
     /// make the row invalid may still be rejected.
     ///
     /// - Throws: `validation.…` (65).
-    func noteEarlier(_ broken: BrokenRule) throws {
+    func noteExisting(_ broken: BrokenRule) throws {
         guard tally != nil || ledger != nil else { throw broken.error(nil) }
         count(broken, isWarning: false)
         brokenExisting = brokenExisting ?? broken
@@ -81,7 +81,7 @@ final class Validation {
     /// Notes a broken rule of any row, also of one that existed before, or ends the run.
     func noteOfAny(_ broken: BrokenRule) throws {
         if keysBefore.isExisting(broken.key, table: broken.table) {
-            try noteEarlier(broken)
+            try noteExisting(broken)
         } else {
             try note(broken)
         }

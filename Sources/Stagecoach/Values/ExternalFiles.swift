@@ -42,10 +42,10 @@ final class ExternalFiles {
     private let columns: [[Column]]
     private let sourceExists: Bool
     private let destinationExists: Bool
-    private var turn = 0
-    private var turnExists = false
+    private var model = 0
+    private var folderExists = false
     /// The first missing files, by mapping model. A state saves and restores them.
-    var missingByTurn: [Int: [Missing]] = [:]
+    var missingByModel: [Int: [Missing]] = [:]
     /// True in a resumed run: the files that the interrupted run made are kept.
     private var keepsFiles = false
     private let checkCancelled: () throws -> Void
@@ -90,17 +90,17 @@ final class ExternalFiles {
     var isUsed: Bool { columns.contains { !$0.isEmpty } }
 
     /// The first missing files, in the order of loading.
-    var missing: [Missing] { missingByTurn.sorted { $0.key < $1.key }.flatMap(\.value) }
+    var missing: [Missing] { missingByModel.sorted { $0.key < $1.key }.flatMap(\.value) }
 
     /// Begins to load a mapping model's rows, perhaps again. The files of an earlier attempt are removed.
-    func beginLoad(turn: Int) {
-        if turn != self.turn { notedBefore = noted }
-        self.turn = turn
+    func beginLoad(model: Int) {
+        if model != self.model { notedBefore = noted }
+        self.model = model
         staged = nil
-        missingByTurn[turn] = nil
+        missingByModel[model] = nil
         if keepsFiles { return }
-        FileSystem.removeTree(folder(ofTurn: turn))
-        turnExists = false
+        FileSystem.removeTree(folder(ofModel: model))
+        folderExists = false
     }
 
     /// Keeps the files of an interrupted run, after checking that they are what that run made.
@@ -118,10 +118,10 @@ final class ExternalFiles {
         guard found >= count else { throw StateReader.damaged("\(count - found) files of external data are missing") }
     }
 
-    private func folder(ofTurn turn: Int) -> String { Self.folder(ofTurn: turn, in: staging) }
+    private func folder(ofModel model: Int) -> String { Self.folder(ofModel: model, in: staging) }
 
     /// Returns the folder of a mapping model's files.
-    static func folder(ofTurn turn: Int, in staging: String) -> String { "\(staging)/\(turn)" }
+    static func folder(ofModel model: Int, in staging: String) -> String { "\(staging)/\(model)" }
 
     // MARK: - Rows
 
@@ -166,8 +166,8 @@ final class ExternalFiles {
         guard let file = sourceExists ? try source.file(reference) : nil else {
             counts.missingExternalFiles += 1
             counts.externalValues += 1
-            if missingByTurn[turn, default: []].count < Self.namedMissing {
-                missingByTurn[turn, default: []].append(
+            if missingByModel[model, default: []].count < Self.namedMissing {
+                missingByModel[model, default: []].append(
                     Missing(
                         entity: entity(batch, row), key: batch.key(row), attribute: column.attribute,
                         file: reference.name))
@@ -225,12 +225,12 @@ final class ExternalFiles {
 
     /// Returns the path of a file to make.
     private func place(_ name: ExternalReference) throws(MigrationError) -> String {
-        let folder = folder(ofTurn: turn)
-        if !turnExists {
+        let folder = folder(ofModel: model)
+        if !folderExists {
             for path in [staging, folder] where mkdir(path, 0o700) != 0 && errno != EEXIST {
                 throw .writing("Making a folder", path: path, otherwise: "external.write")
             }
-            turnExists = true
+            folderExists = true
         }
         if notesFiles, staged == nil { staged = StagedFiles(in: folder) }
         // A killed run may have made the file before it noted the row.
@@ -246,7 +246,7 @@ final class ExternalFiles {
     private func newName(table: Int, key: Int64, _ column: Column) throws(MigrationError) -> ExternalReference {
         var salt = 0
         while true {
-            let text = "\(seed)\(turn)\n\(schema.tables[table].name)\n\(key)\n\(column.name)\n\(salt)"
+            let text = "\(seed)\(model)\n\(schema.tables[table].name)\n\(key)\n\(column.name)\n\(salt)"
             var bytes = Array(SHA256.hash(Array(text.utf8))[..<16])
             // Version and variant bits of a random UUID (RFC 4122).
             bytes[6] = bytes[6] & 0x0F | 0x40
@@ -263,15 +263,15 @@ final class ExternalFiles {
     ///
     /// - Throws: `external.io` (74).
     func stagedPath(_ reference: ExternalReference) throws(MigrationError) -> String? {
-        try Self.stagedPath(reference, in: staging, upTo: turn)
+        try Self.stagedPath(reference, in: staging, upTo: model)
     }
 
     /// Returns the path of a file in the folders of the mapping models. The last folder is searched first.
     static func stagedPath(
-        _ reference: ExternalReference, in staging: String, upTo turn: Int
+        _ reference: ExternalReference, in staging: String, upTo model: Int
     ) throws(MigrationError) -> String? {
-        for turn in stride(from: turn, through: 0, by: -1) {
-            let path = "\(folder(ofTurn: turn, in: staging))/\(reference.name)"
+        for model in stride(from: model, through: 0, by: -1) {
+            let path = "\(folder(ofModel: model, in: staging))/\(reference.name)"
             if access(path, F_OK) == 0 { return path }
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw MigrationError(

@@ -58,21 +58,21 @@ final class ExternalJournal {
     /// - Throws: `external.io` (74) if the journal cannot be read. It then stays for the next run.
     func undo(staging: String) throws(MigrationError) {
         // Nil if the folder cannot be read.
-        let turns = try? FileManager.default.contentsOfDirectory(atPath: staging).count
+        let models = try? FileManager.default.contentsOfDirectory(atPath: staging).count
         try forEach(.placed) { reference in
             let placed = folder.path(of: reference)
             // The placed file is a second name of the staged file. In a file system without hard links it is the only name.
             let staged: String?
-            var isUnknown = turns == nil
+            var isUnknown = models == nil
             do throws(MigrationError) {
-                staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: turns ?? 0)
+                staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: models ?? 0)
             } catch {
                 // It is unknown whether the staged file exists, so the placed file goes back. An existing name there does no
                 // harm.
                 (staged, isUnknown) = (nil, true)
             }
             if staged == nil {
-                let back = ExternalFiles.folder(ofTurn: 0, in: staging)
+                let back = ExternalFiles.folder(ofModel: 0, in: staging)
                 mkdir(staging, 0o700)
                 mkdir(back, 0o700)
                 let isLinked = isUnknown && (link(placed, "\(back)/\(reference.name)") == 0 || errno == EEXIST)
@@ -89,11 +89,11 @@ final class ExternalJournal {
 
     /// Removes second names of staged files whose lines another program changed.
     private func removeStaged(_ staging: String) {
-        for turn in (try? FileManager.default.contentsOfDirectory(atPath: staging)) ?? [] {
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(staging)/\(turn)")) ?? [] {
+        for model in (try? FileManager.default.contentsOfDirectory(atPath: staging)) ?? [] {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(staging)/\(model)")) ?? [] {
                 guard let reference = ExternalReference(name: name) else { continue }
                 let placed = folder.path(of: reference)
-                let isSame = try? DestinationPath.isSameFile("\(staging)/\(turn)/\(name)", placed)
+                let isSame = try? DestinationPath.isSameFile("\(staging)/\(model)/\(name)", placed)
                 if isSame ?? false { unlink(placed) }
             }
         }

@@ -15,7 +15,7 @@ final class ExternalPublication {
     private let area: WorkArea
     /// The names of the files to which the store referred before it was appended to; nil for a fresh destination. They are in a
     /// file of the work directory, where a resumed run finds them.
-    private var earlier: Connection?
+    private var previous: Connection?
 
     init(files: ExternalFiles, area: WorkArea) {
         self.files = files
@@ -57,7 +57,7 @@ final class ExternalPublication {
             }
             try list.execute("COMMIT")
         }
-        earlier = list
+        previous = list
     }
 
     /// Puts the files to which the finished store refers into the destination's folder.
@@ -111,8 +111,8 @@ final class ExternalPublication {
     private func writeJournal(_ path: String) throws(MigrationError) -> Int {
         var count = 0
         try journal.begin()
-        try earlier?.execute("CREATE TEMP TABLE kept (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN")
-        let keep = try earlier?.prepare("INSERT OR IGNORE INTO temp.kept SELECT name FROM main.file WHERE name = ?")
+        try previous?.execute("CREATE TEMP TABLE kept (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN")
+        let keep = try previous?.prepare("INSERT OR IGNORE INTO temp.kept SELECT name FROM main.file WHERE name = ?")
         try forEachReference(in: path) { reference throws(MigrationError) in
             if let keep {
                 keep.bind(reference.name, at: 1)
@@ -123,7 +123,7 @@ final class ExternalPublication {
             try synchronize(staged)
             try journal.append(.placed, reference)
         }
-        if let rest = try earlier?.prepare(
+        if let rest = try previous?.prepare(
             "SELECT name FROM main.file WHERE name NOT IN (SELECT name FROM temp.kept)")
         {
             while try rest.step() {

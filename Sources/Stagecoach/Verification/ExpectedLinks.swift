@@ -34,7 +34,7 @@ final class ExpectedLinks {
         var order: Int64?
     }
 
-    private let scene: VerificationContext
+    private let context: VerificationContext
     private let pair: LinkPair
     private let tables: LinkTables
     private let insert: Statement
@@ -48,14 +48,14 @@ final class ExpectedLinks {
     /// The mappings whose objects set the to-one side.
     private var deciding: Set<Int> = []
     /// The position of the mapping model at work.
-    private var turn = 0
+    private var model = 0
     /// False if the ordering keys cannot be worked out.
     private(set) var knowsOrder = true
 
-    init(_ scene: VerificationContext, pair: LinkPair) throws(MigrationError) {
-        self.scene = scene
+    init(_ context: VerificationContext, pair: LinkPair) throws(MigrationError) {
+        self.context = context
         self.pair = pair
-        tables = try scene.storage.linkTables()
+        tables = try context.storage.linkTables()
         isNearFirst = pair.near.name.unicodeScalars.lexicographicallyPrecedes((pair.far?.name ?? "").unicodeScalars)
         isOrdered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
         try tables.begin(isUnique: pair.kind != .manyToMany)
@@ -69,13 +69,13 @@ final class ExpectedLinks {
         // The claim of the latest mapping model counts, then that with the least rank, and so on.
         case .plainToOne, .oneToMany, .hidden:
             """
-            INSERT INTO link (key, value, turn, rank, source, position, member) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-            ON CONFLICT (key) DO UPDATE SET value = excluded.value, turn = excluded.turn, rank = excluded.rank,
+            INSERT INTO link (key, value, model, rank, source, position, member) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (key) DO UPDATE SET value = excluded.value, model = excluded.model, rank = excluded.rank,
                 source = excluded.source, position = excluded.position, member = excluded.member, near = NULL, far = NULL
-            WHERE (-excluded.turn, excluded.rank, excluded.source, excluded.position, excluded.member, excluded.value)
-                < (-turn, rank, source, position, member, value)
+            WHERE (-excluded.model, excluded.rank, excluded.source, excluded.position, excluded.member, excluded.value)
+                < (-model, rank, source, position, member, value)
             """
-        case .manyToMany: "INSERT OR IGNORE INTO link (key, value, turn) VALUES (?1, ?2, ?3)"
+        case .manyToMany: "INSERT OR IGNORE INTO link (key, value, model) VALUES (?1, ?2, ?3)"
         // An object takes the first member of each relationship.
         case .oneToOne:
             """
@@ -87,15 +87,15 @@ final class ExpectedLinks {
         }
     }
 
-    private var storage: VerificationStorage { scene.storage }
-    private var plan: VerificationPlan { scene.plan }
+    private var storage: VerificationStorage { context.storage }
+    private var plan: VerificationPlan { context.plan }
 
     /// Works out the links. Returns the reason why the links cannot be worked out; nil if they have been.
     func work() throws -> String? {
         if let obstacle = pair.obstacle ?? plan.obstacle(of: pair) { return obstacle }
-        for turn in 0..<plan.turns {
-            self.turn = turn
-            scene.manager.turn = turn
+        for model in 0..<plan.modelCount {
+            self.model = model
+            context.manager.model = model
             deciding = []
             copiesOrder = [[], []]
             try tables.connection.execute("DELETE FROM place")
@@ -130,7 +130,7 @@ final class ExpectedLinks {
     // MARK: - Claims
 
     private func claim(_ relationship: RelationshipDescription, side: Int) throws {
-        for (mapping, property, expression) in plan.expressions(of: relationship, turn: turn) {
+        for (mapping, property, expression) in plan.expressions(of: relationship, model: model) {
             if !relationship.isToMany { deciding.insert(mapping.index) }
             if let step = plan.step(of: relationship, expression, mapping) {
                 try claim(step, side, mapping)
@@ -160,7 +160,7 @@ final class ExpectedLinks {
                         member: member, order: order), side)
             }
         }
-        if let old = step.relationship { return try scene.forEachSourceLink(of: old, add) }
+        if let old = step.relationship { return try context.forEachSourceLink(of: old, add) }
         let owners = keys?.pairs()
         while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
     }
@@ -174,15 +174,15 @@ final class ExpectedLinks {
     /// Adds a claim to those of the pair that hold so far.
     private func add(_ claim: LinkClaim, _ side: Int) throws(MigrationError) {
         if isOrdered[side] { try insertPlace.run(Int64(side), claim.owner, claim.member, claim.order) }
-        let turn = Int64(turn)
+        let model = Int64(model)
         switch pair.kind {
         case .plainToOne: try addFirst(claim)
         case .hidden: try addLast(claim)
         case .oneToMany where side == 0: try addFirst(claim)
         case .oneToMany: if !deciding.contains(claim.candidate) { try addLast(claim) }
         case .manyToMany:
-            if side == 0 { try insert.run(claim.owner, claim.member, turn) }
-            if side == 1 || pair.isReflexive { try insert.run(claim.member, claim.owner, turn) }
+            if side == 0 { try insert.run(claim.owner, claim.member, model) }
+            if side == 1 || pair.isReflexive { try insert.run(claim.member, claim.owner, model) }
         case .oneToOne:
             let (near, far) = side == 0 ? (claim.owner, claim.member) : (claim.member, claim.owner)
             try insert.run(
@@ -194,14 +194,14 @@ final class ExpectedLinks {
     /// Adds the claim that an owner's first member be its value.
     private func addFirst(_ claim: LinkClaim) throws(MigrationError) {
         try insert.run(
-            claim.owner, claim.member, Int64(turn), Int64(claim.candidate), 0, claim.position, claim.memberSource)
+            claim.owner, claim.member, Int64(model), Int64(claim.candidate), 0, claim.position, claim.memberSource)
     }
 
     /// Adds the claim that a member's last owner be its value. It precedes those of first members; the complement turns the
     /// order round.
     private func addLast(_ claim: LinkClaim) throws(MigrationError) {
         try insert.run(
-            claim.member, claim.owner, Int64(turn), ~Int64(claim.mapping), ~claim.ownerSource, ~claim.position,
+            claim.member, claim.owner, Int64(model), ~Int64(claim.mapping), ~claim.ownerSource, ~claim.position,
             ~claim.memberSource)
     }
 
@@ -212,18 +212,18 @@ final class ExpectedLinks {
     ) throws {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         if relationship.isOrdered { knowsOrder = false }
-        scene.manager.enter(mapping)
-        let rows = try scene.rows(of: scene.source, plan.source, table: table, entities: [entity.index])
-        scene.objects.pass = (table, rows)
-        defer { scene.objects.pass = nil }
+        context.manager.enter(mapping)
+        let rows = try context.rows(of: context.source, plan.source, table: table, entities: [entity.index])
+        context.objects.pass = (table, rows)
+        defer { context.objects.pass = nil }
         let owners = storage.keys[mapping.index]?.pairs()
         while let owner = try owners?.next() {
             _ = try rows.advance(to: owner.source)
-            let object = EvaluatedSource(entity: entity, table: table, key: owner.source, objects: scene.objects)
+            let object = EvaluatedSource(entity: entity, table: table, key: owner.source, objects: context.objects)
             let value = try expression.evaluate(
                 with: object,
                 variables: [
-                    "source": object, "manager": scene.manager, "entityMapping": mapping.mapping,
+                    "source": object, "manager": context.manager, "entityMapping": mapping.mapping,
                     "propertyMapping": property,
                 ])
             for (position, member) in ValueBridge.items(of: value).enumerated() {
@@ -283,9 +283,9 @@ final class ExpectedLinks {
         try noteOwners(table: plan.destination.schema.tableIndex(of: relationship.entity), side: side)
         let members = try tables.connection.prepare(
             """
-            SELECT l.\(owner), l.\(member), o.earlier, l.turn = \(turn), o.copies AND p.owner IS NOT NULL, l.\(order), p.place,
-                CASE WHEN o.earlier THEN l.turn = \(turn) ELSE o.copies AND p.owner IS NULL END AS behind,
-                CASE WHEN o.earlier THEN l.\(order) WHEN o.copies AND p.owner IS NOT NULL
+            SELECT l.\(owner), l.\(member), o.previous, l.model = \(model), o.copies AND p.owner IS NOT NULL, l.\(order), p.place,
+                CASE WHEN o.previous THEN l.model = \(model) ELSE o.copies AND p.owner IS NULL END AS behind,
+                CASE WHEN o.previous THEN l.\(order) WHEN o.copies AND p.owner IS NOT NULL
                     THEN coalesce(p.place, -9223372036854775807 - 1) ELSE 0 END AS rank,
                 h.place
             FROM link AS l JOIN owner AS o ON o.key = l.\(owner)
@@ -326,7 +326,7 @@ final class ExpectedLinks {
         var owners = try storage.rows(ofTable: table)
         while let owner = owners.current {
             try note.run(
-                owner.key, plan.mappings[owner.mapping].turn == turn ? 0 : 1,
+                owner.key, plan.mappings[owner.mapping].model == model ? 0 : 1,
                 copiesOrder[side].contains(owner.mapping) ? 1 : 0)
             try owners.advance()
         }

@@ -34,9 +34,9 @@ struct ExpectedObjects {
         var counts = Array(repeating: Counts(), count: plan.mappings.count)
         var given = Array(repeating: Int64(0), count: tables)
         var made = given
-        for turn in 0..<plan.turns {
-            let own = plan.own(turn)
-            manager.turn = turn
+        for model in 0..<plan.modelCount {
+            let own = plan.own(model)
+            manager.model = model
             var next = plan.highest
             var kept = Array(repeating: false, count: tables)
             for table in 0..<tables {
@@ -44,9 +44,9 @@ struct ExpectedObjects {
                 if let blocked = into.first(where: { $0.obstacle != nil }), plan.obstacles[table] == nil {
                     plan.obstacles[table] = "entity mapping \(blocked.name): \(blocked.obstacle ?? "")"
                 }
-                kept[table] = plan.keepsKeys(table: table, turn: turn)
+                kept[table] = plan.keepsKeys(table: table, model: model)
                 if kept[table] { plan.isKept[table] = true }
-                if plan.hasPolicies(turn), !kept[table] { plan.isUncertain[table] = true }
+                if plan.hasPolicies(model), !kept[table] { plan.isUncertain[table] = true }
             }
             var touched = Array(repeating: false, count: tables)
             for mapping in own {
@@ -83,7 +83,7 @@ struct ExpectedObjects {
             plan.highest = next
             for table in 0..<tables where touched[table] { plan.hasRows[table] = true }
             // The numbering of a later mapping model depends on whether a policy left rows in the table.
-            if plan.hasPolicies(turn), turn + 1 < plan.turns {
+            if plan.hasPolicies(model), model + 1 < plan.modelCount {
                 for table in 0..<tables where !plan.hasRows[table] && plan.obstacles[table] == nil {
                     plan.obstacles[table] = "a policy of a previous mapping model may have made objects"
                 }

@@ -90,18 +90,18 @@ final class LinkScreen {
     }
 
     /// The verification that owns the screen.
-    private unowned let scene: VerificationContext
+    private unowned let context: VerificationContext
     private var tallies: [Tally?] = []
     private var joins: [JoinClaim] = []
     /// The columns of each entity mapping's objects, by the mapping's index.
     private(set) var columns: [[Column]]
 
-    private var plan: VerificationPlan { scene.plan }
+    private var plan: VerificationPlan { context.plan }
 
-    init(_ scene: VerificationContext) {
-        self.scene = scene
-        columns = scene.plan.mappings.map { _ in [] }
-        guard scene.plan.turns == 1 else { return }
+    init(_ context: VerificationContext) {
+        self.context = context
+        columns = context.plan.mappings.map { _ in [] }
+        guard context.plan.modelCount == 1 else { return }
         for pair in plan.linkPairs { tallies.append(add(pair)) }
     }
 
@@ -150,7 +150,7 @@ final class LinkScreen {
                 sourceColumn = found
             }
             let candidates = (step?.candidates ?? []).compactMap { candidate in
-                scene.storage.keys[candidate.index].map {
+                context.storage.keys[candidate.index].map {
                     ($0, Int64(plan.destination.fileNumber(ofEntity: candidate.destination?.index ?? 0)))
                 }
             }
@@ -165,16 +165,16 @@ final class LinkScreen {
 
     private func addJoin(_ relationship: RelationshipDescription, _ side: Int, _ tally: Tally) -> Bool {
         guard case .join(_, let column) = plan.destination.schema.storage(of: relationship) else { return false }
-        for (mapping, _, expression) in plan.expressions(of: relationship, turn: 0) {
+        for (mapping, _, expression) in plan.expressions(of: relationship, model: 0) {
             guard let step = plan.step(of: relationship, expression, mapping), let old = step.relationship,
                 case .join(let table, let ownerSide) = plan.source.schema.storage(of: old),
-                let owners = scene.storage.keys[mapping.index]
+                let owners = context.storage.keys[mapping.index]
             else { return false }
             tally.sides[side] = VerificationChecksum()
             joins.append(
                 JoinClaim(
                     tally: tally, table: table, ownerSide: ownerSide, owners: owners,
-                    members: step.candidates.compactMap { scene.storage.keys[$0.index] }, side: side, column: column))
+                    members: step.candidates.compactMap { context.storage.keys[$0.index] }, side: side, column: column))
         }
         return true
     }
@@ -184,7 +184,7 @@ final class LinkScreen {
         for table in Set(joins.map(\.table)).sorted() {
             let claims = joins.filter { $0.table == table }
             do {
-                try read(claims, try scene.source.links(joinTable: table, in: plan.source, orderedBySide: 0))
+                try read(claims, try context.source.links(joinTable: table, in: plan.source, orderedBySide: 0))
             } catch let error as MigrationError where error.category == .data {
                 for claim in claims { claim.tally.isEqual = false }
             }
@@ -194,7 +194,7 @@ final class LinkScreen {
     private func read(_ claims: [JoinClaim], _ links: any RowReader) throws {
         var batch = RowBatch(slots: 4, rowCapacity: 1024, byteTarget: 4096)
         while try links.next(into: &batch) {
-            try scene.noteRead(batch.count)
+            try context.noteRead(batch.count)
             for claim in claims {
                 var sum = claim.tally.sides[claim.side] ?? VerificationChecksum()
                 for row in 0..<batch.count {
@@ -215,15 +215,15 @@ final class LinkScreen {
     /// Returns the line of a pair whose links are known to be as expected; nil for another one.
     func line(of pair: LinkPair) -> VerificationReport.Relationship? {
         // Without an object that is taken for rejected, others are expected.
-        guard plan.turns == 1, let tally = tallies[pair.index], tally.isEqual,
-            scene.findings.report.compared.takenForRejected == 0
+        guard plan.modelCount == 1, let tally = tallies[pair.index], tally.isEqual,
+            context.findings.report.compared.takenForRejected == 0
         else { return nil }
         var (links, checksum) = (tally.links, tally.checksum.text)
         switch pair.kind {
         case .oneToOne: guard tally.sides[0] == tally.sides[1] else { return nil }
         case .manyToMany:
             guard case .join(let table, _) = plan.destination.schema.storage(of: pair.near),
-                let found = scene.file.links[table], tally.sides.allSatisfy({ $0 == nil || $0 == found }),
+                let found = context.file.links[table], tally.sides.allSatisfy({ $0 == nil || $0 == found }),
                 tally.sides.contains(found)
             else { return nil }
             links = found.count

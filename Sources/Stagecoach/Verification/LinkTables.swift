@@ -28,7 +28,7 @@ final class LinkTables {
             PRAGMA cache_size=-\(max(256, cacheBytes >> 10)); BEGIN;
             CREATE TABLE claim (mapping INT, source INT, second INT, candidate INT, position INT, member INT, near INT, far INT,
                 PRIMARY KEY (mapping, source, second)) WITHOUT ROWID;
-            CREATE TABLE owner (key INTEGER PRIMARY KEY, earlier INT, copies INT);
+            CREATE TABLE owner (key INTEGER PRIMARY KEY, previous INT, copies INT);
             CREATE TABLE place (side INT, owner INT, member INT, place INT);
             CREATE INDEX place_member ON place (side, owner, member);
             CREATE TABLE last_place (side INT, owner INT, place INT, PRIMARY KEY (side, owner)) WITHOUT ROWID;
@@ -45,7 +45,7 @@ final class LinkTables {
             """
             DELETE FROM claim; DELETE FROM owner; DELETE FROM place; DELETE FROM last_place;
             DELETE FROM relative; DROP TABLE IF EXISTS link;
-            CREATE TABLE link (key INT, value INT, turn INT, rank INT, source INT, position INT, member INT, near INT, far INT,
+            CREATE TABLE link (key INT, value INT, model INT, rank INT, source INT, position INT, member INT, near INT, far INT,
                 PRIMARY KEY (\(isUnique ? "key" : "key, value"))) WITHOUT ROWID
             """)
     }

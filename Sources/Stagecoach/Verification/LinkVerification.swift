@@ -5,7 +5,7 @@ import ManagedModel
 /// Compares the expected links of one pair of relationships with the destination's columns and join tables, on both
 /// sides. Both come in the same order and are merged.
 struct LinkVerification {
-    let scene: VerificationContext
+    let context: VerificationContext
     let pair: LinkPair
     /// The expected links by ascending key.
     let links: ExpectedLinks.Stream
@@ -16,8 +16,8 @@ struct LinkVerification {
     /// True if the expected links are those of a second run, which rejected the same objects.
     var isAgain = false
 
-    private var schema: StoreSchema { scene.plan.destination.schema }
-    private var storage: VerificationStorage { scene.storage }
+    private var schema: StoreSchema { context.plan.destination.schema }
+    private var storage: VerificationStorage { context.storage }
 
     /// The pair's line of the report, and the sums over its links, as far as they have been compared.
     private struct Tally {
@@ -56,7 +56,7 @@ struct LinkVerification {
     private func name(_ entity: EntityDescription, _ key: Int64?) throws -> String? {
         guard let key else { return nil }
         let maker = try storage.maker(table: schema.tableIndex(of: entity), key: key)
-        if let maker { return scene.plan.objectID(maker, key) }
+        if let maker { return context.plan.objectID(maker, key) }
         return "\((isAgain ? entity : entity.root).definition.name)/p\(key)"
     }
 
@@ -70,10 +70,10 @@ struct LinkVerification {
         let target = isHidden ? relationship.entity : relationship.destination
         let comparesOrder = orderColumn != nil && knowsOrder
         let slots = [column] + [entityColumn, orderColumn].compactMap { $0 }
-        let rows = try scene.rows(of: scene.destination, scene.plan.destination, table: table, columns: slots)
+        let rows = try context.rows(of: context.destination, context.plan.destination, table: table, columns: slots)
         let orderSlot = slots.count - 1
-        let holds = scene.plan.mappings.map { $0.destination?.isKindOf(entity: holder) ?? false }
-        let relative = try comparesOrder && scene.hasRejects ? storage.linkTables() : nil
+        let holds = context.plan.mappings.map { $0.destination?.isKindOf(entity: holder) ?? false }
+        let relative = try comparesOrder && context.hasRejects ? storage.linkTables() : nil
         var owners = try storage.rows(ofTable: table)
         var next = try links()
         while let owner = owners.current {
@@ -95,8 +95,8 @@ struct LinkVerification {
             func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?)
             {
                 tally.line.differing += 1
-                scene.add(
-                    kind, scene.plan.mappings[owner.mapping], key, source: owner.source, property, expected: expected,
+                context.add(
+                    kind, context.plan.mappings[owner.mapping], key, source: owner.source, property, expected: expected,
                     found: found)
             }
             if expected != found {
@@ -104,8 +104,8 @@ struct LinkVerification {
             } else if let expected {
                 if entityColumn != nil {
                     let maker = try storage.maker(table: schema.tableIndex(of: target), key: expected)
-                    let member = maker.flatMap { scene.plan.mappings[$0].destination }
-                    let number = member.map { Int64(scene.plan.destination.fileNumber(ofEntity: $0.index)) }
+                    let member = maker.flatMap { context.plan.mappings[$0].destination }
+                    let number = member.map { Int64(context.plan.destination.fileNumber(ofEntity: $0.index)) }
                     if let number, rows.integer(1) != number {
                         difference(
                             .entity, relationship.name, "Z_ENT \(number) of \(try name(target, expected) ?? "")",
@@ -155,14 +155,14 @@ struct LinkVerification {
 
     /// Compares links stored in a join table: both columns and both ordering keys.
     private func join(_ table: Int, _ side: Int, _ tally: inout Tally) throws {
-        let empty = try scene.destination.query(
-            Self.query(pair, scene.plan.destination, table, side, where: "IS NULL OR"))
+        let empty = try context.destination.query(
+            Self.query(pair, context.plan.destination, table, side, where: "IS NULL OR"))
         while try empty.step() {
             tally.line.foundLinks += 1
             try differ(.dangling, empty.integer(0), nil, "a link with an empty end", &tally)
         }
-        let relative = try knowsOrder && scene.hasRejects && !isAgain ? storage.linkTables() : nil
-        let found = try Self.found(pair, scene.destination, scene.plan.destination)
+        let relative = try knowsOrder && context.hasRejects && !isAgain ? storage.linkTables() : nil
+        let found = try Self.found(pair, context.destination, context.plan.destination)
         var (wanted, there) = (try links(), try found())
         var last: (Int64, Int64)?
         while wanted != nil || there != nil {
@@ -203,7 +203,7 @@ struct LinkVerification {
     ) throws {
         tally.line.differing += 1
         let id = try name(entity ?? pair.near.entity, key)
-        scene.findings.add(
+        context.findings.add(
             kind, id.map { String($0.prefix { $0 != "/" }) }, id, property: property ?? pair.near.name,
             expected: expected, found: found)
     }
@@ -211,7 +211,7 @@ struct LinkVerification {
     /// Adds a link that is not expected, unless both its ends are older than an append.
     private func extra(_ link: ExpectedLink, _ tally: inout Tally) throws {
         let ends = (schema.tableIndex(of: pair.near.entity), schema.tableIndex(of: pair.near.destination))
-        guard !scene.isOlder(table: ends.0, key: link.key) || !scene.isOlder(table: ends.1, key: link.value) else {
+        guard !context.isOlder(table: ends.0, key: link.key) || !context.isOlder(table: ends.1, key: link.value) else {
             return
         }
         tally.line.foundLinks += 1

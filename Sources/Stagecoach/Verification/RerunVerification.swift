@@ -36,13 +36,13 @@ final class RerunVerification {
     /// Returns the highest key (Z_MAX) of a root entity, by its number in the file.
     func maximumKey(_ number: Int) -> Int64? { again.primaryKeys.first { $0.number == number }?.maximum }
 
-    func compare(_ scene: VerificationContext) throws {
-        let schema = scene.plan.destination.schema
+    func compare(_ context: VerificationContext) throws {
+        let schema = context.plan.destination.schema
         findings.note(
             "The policies ran again into a private store, and what they made there was compared: that trusts the policies, and is not independent of the engine"
         )
         var columns: [Int: Set<Int>] = [:]
-        for pair in scene.plan.linkPairs where isOpen[pair.index] == true {
+        for pair in context.plan.linkPairs where isOpen[pair.index] == true {
             for end in [pair.near, pair.far].compactMap({ $0 }) {
                 switch schema.storage(of: end) {
                 case .toOne(let table, let column, let entityColumn, let orderColumn):
@@ -51,23 +51,23 @@ final class RerunVerification {
                     columns[table, default: []].formUnion([column, orderColumn].compactMap { $0 })
                 case .join where end == pair.near:
                     let wanted = try LinkVerification.found(pair, again, layout)
-                    _ = try LinkVerification(scene: scene, pair: pair, links: wanted, isAgain: true).run()
+                    _ = try LinkVerification(context: context, pair: pair, links: wanted, isAgain: true).run()
                 default: break
                 }
             }
         }
         for table in schema.tables.indices {
-            try compare(table: table, open: columns[table, default: []].sorted(), scene)
+            try compare(table: table, open: columns[table, default: []].sorted(), context)
         }
     }
 
     // MARK: - Tables
 
-    private func compare(table: Int, open: [Int], _ scene: VerificationContext) throws {
-        let found = try scene.rows(of: scene.destination, scene.plan.destination, table: table)
-        let wanted = try scene.rows(of: again, layout, table: table)
+    private func compare(table: Int, open: [Int], _ context: VerificationContext) throws {
+        let found = try context.rows(of: context.destination, context.plan.destination, table: table)
+        let wanted = try context.rows(of: again, layout, table: table)
         // The objects that were worked out from the source.
-        var known = try scene.storage.rows(ofTable: table)
+        var known = try context.storage.rows(ofTable: table)
         let columns = Array(layout.schema.tables[table].columns.indices)
         var (hasFound, hasWanted) = (try found.advance(), try wanted.advance())
         while hasFound || hasWanted {
@@ -76,10 +76,10 @@ final class RerunVerification {
             let isFound = hasFound && found.key == key
             let isWanted = hasWanted && wanted.key == key
             if isFound, isWanted {
-                try compare(isKnown ? open : columns, of: table, wanted, found, scene)
+                try compare(isKnown ? open : columns, of: table, wanted, found, context)
             } else if !isKnown {
                 let row = isFound ? found : wanted
-                let place = scene.plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: key)
+                let place = context.plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: key)
                 findings.add(
                     isFound ? .extraObject : .missingObject, place.entity, place.id,
                     expected: isFound ? nil : "an object, which the policies made when they ran again",
@@ -91,9 +91,10 @@ final class RerunVerification {
     }
 
     private func compare(
-        _ columns: [Int], of table: Int, _ wanted: SequentialRows, _ found: SequentialRows, _ scene: VerificationContext
+        _ columns: [Int], of table: Int, _ wanted: SequentialRows, _ found: SequentialRows,
+        _ context: VerificationContext
     ) throws {
-        let schema = scene.plan.destination.schema
+        let schema = context.plan.destination.schema
         for column in columns {
             let (expected, cell) = (wanted.cell(column), found.cell(column))
             if VerifiedCell.areEqual(expected, cell) { continue }
@@ -108,7 +109,7 @@ final class RerunVerification {
                     shown = (problem.expected, problem.found)
                 }
             }
-            let place = scene.plan.objectID(
+            let place = context.plan.objectID(
                 table: table, number: found.integer(EntityTable.entityColumn), key: found.key)
             findings.add(kind, place.entity, place.id, property: property, expected: shown.expected, found: shown.found)
             guard kind == .value else { continue }

@@ -61,7 +61,7 @@ final class RowWork {
 ///
 /// Memory: a batch of rows of the destination, and one of the source for each entity mapping.
 final class RowVerification {
-    private let scene: VerificationContext
+    private let context: VerificationContext
     private let table: Int
     private var rules: [Int: VerifiedRules] = [:]
     private var scratch: RowBatch
@@ -73,18 +73,18 @@ final class RowVerification {
     /// False once a row is missing, is not expected, or has another entity or a key below 1.
     private var isExact = true
 
-    init(_ scene: VerificationContext, table: Int) {
-        self.scene = scene
+    init(_ context: VerificationContext, table: Int) {
+        self.context = context
         self.table = table
         scratch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
-        works = Array(repeating: nil, count: scene.plan.mappings.count)
-        let plan = scene.plan
+        works = Array(repeating: nil, count: context.plan.mappings.count)
+        let plan = context.plan
         sharesRows =
-            plan.turns == 1 && plan.isKept[table]
+            plan.modelCount == 1 && plan.isKept[table]
             && plan.mappings.count { plan.destinationTable($0) == table } > 1
     }
 
-    private var plan: VerificationPlan { scene.plan }
+    private var plan: VerificationPlan { context.plan }
     private var schema: StoreSchema { plan.destination.schema }
 
     /// Returns the state of a mapping, made on first use.
@@ -94,8 +94,8 @@ final class RowVerification {
         works[mapping.index] = made
         for attribute in made.attributes {
             if case .skipped(let reason) = attribute.way {
-                let isRerun = scene.rerun != nil && plan.obstacles[table] != nil
-                scene.findings.skip("\(mapping.name).\(attribute.attribute.name)", reason, isRerun: isRerun)
+                let isRerun = context.rerun != nil && plan.obstacles[table] != nil
+                context.findings.skip("\(mapping.name).\(attribute.attribute.name)", reason, isRerun: isRerun)
             }
         }
         return made
@@ -103,21 +103,21 @@ final class RowVerification {
 
     /// Compares all rows. Complexity: O(rows) of the table, and a scan of the source's table for each entity mapping.
     func run() throws {
-        let rows = try scene.rows(of: scene.destination, plan.destination, table: table)
+        let rows = try context.rows(of: context.destination, plan.destination, table: table)
         rows.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
-        var wanted = try scene.storage.rows(ofTable: table)
+        var wanted = try context.storage.rows(ofTable: table)
         func advance() throws -> Bool {
             guard try rows.advance() else { return false }
-            if rows.row == 0 { scene.file.add(rows.batch, ofTable: table) }
+            if rows.row == 0 { context.file.add(rows.batch, ofTable: table) }
             return true
         }
         var hasRow = try advance()
-        isExact = plan.obstacles[table] == nil && !scene.isAppended && !(hasRow && rows.key < 1)
+        isExact = plan.obstacles[table] == nil && !context.isAppended && !(hasRow && rows.key < 1)
         defer {
-            scene.objects.pass = nil
+            context.objects.pass = nil
             for case let work? in works {
                 work.source = nil
-                if let entity = work.mapping.destination { scene.coverage.count(entity, \.recomputed, work.found) }
+                if let entity = work.mapping.destination { context.coverage.count(entity, \.recomputed, work.found) }
             }
         }
         while true {
@@ -136,18 +136,18 @@ final class RowVerification {
                 break
             }
         }
-        if isExact { scene.exactTables.insert(table) }
+        if isExact { context.exactTables.insert(table) }
     }
 
     private func missing(_ wanted: ExpectedRows.Row) throws {
         isExact = false
-        if scene.mayReject {
-            scene.findings.report.compared.takenForRejected += 1
+        if context.mayReject {
+            context.findings.report.compared.takenForRejected += 1
             // Without the rejected object no expected link refers to it.
-            try scene.storage.keys[wanted.mapping]?.remove(source: wanted.source)
+            try context.storage.keys[wanted.mapping]?.remove(source: wanted.source)
             return
         }
-        scene.add(
+        context.add(
             .missingObject, plan.mappings[wanted.mapping], wanted.key, source: wanted.source, expected: "an object",
             found: nil)
     }
@@ -155,14 +155,14 @@ final class RowVerification {
     private func extra(_ row: SequentialRows) throws {
         isExact = false
         let place = plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: row.key)
-        let isOlder = scene.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
-        if !isOlder, plan.obstacles[table] == nil, !scene.hasPolicies {
-            scene.findings.add(.extraObject, place.entity, place.id, found: "an object")
+        let isOlder = context.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
+        if !isOlder, plan.obstacles[table] == nil, !context.hasPolicies {
+            context.findings.add(.extraObject, place.entity, place.id, found: "an object")
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
-        guard !isOlder else { return scene.coverage.count(entity, \.passedOver, 1) }
-        scene.coverage.count(entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
+        guard !isOlder else { return context.coverage.count(entity, \.passedOver, 1) }
+        context.coverage.count(entity, context.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
         try check(row, try rules(of: entity), entity, nil, source: 0)
     }
 
@@ -184,11 +184,11 @@ final class RowVerification {
         guard let entity = work.mapping.source, let table = plan.sourceTable(work.mapping) else { return nil }
         let old =
             try shared
-            ?? scene.rows(of: scene.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
+            ?? context.rows(of: context.source, plan.source, table: table, entities: sharesRows ? nil : [entity.index])
         old.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         if sharesRows { shared = old }
         work.source = old
-        work.object = EvaluatedSource(entity: entity, table: table, key: 0, objects: scene.objects)
+        work.object = EvaluatedSource(entity: entity, table: table, key: 0, objects: context.objects)
         return old
     }
 
@@ -215,11 +215,11 @@ final class RowVerification {
                 for match in work.matches { try compare(work, match, position, rows, old) }
             }
         }
-        for link in scene.links.columns[work.mapping.index] {
+        for link in context.links.columns[work.mapping.index] {
             try link.compare(work.matches, rows, old)
         }
         // A value copied under a rule of the source model may have been only a warning of the run.
-        guard let entity = work.mapping.destination, !work.mapping.excuses || scene.options.strictValidation else {
+        guard let entity = work.mapping.destination, !work.mapping.excuses || context.options.strictValidation else {
             return
         }
         let rules = try rules(of: entity)
@@ -237,14 +237,14 @@ final class RowVerification {
             isExact = false
             let found = rows.integer(match.row, EntityTable.entityColumn)
             guard found != work.number else { continue }
-            scene.add(
+            context.add(
                 .entity, work.mapping, rows.batch.key(match.row), source: match.source, "Z_ENT",
                 expected: String(work.number), found: found.map(String.init))
         }
     }
 
     private func compareLocks(_ work: RowWork, _ rows: SequentialRows, _ old: SequentialRows) {
-        let (isKept, isKnown) = (plan.isKept[table], plan.turns == 1 && !scene.hasPolicies)
+        let (isKept, isKnown) = (plan.isKept[table], plan.modelCount == 1 && !context.hasPolicies)
         for match in work.matches {
             let lock = VerifiedCell(rows.batch[match.row, EntityTable.lockColumn], rows.batch)
             let before = VerifiedCell(old.batch[match.old, EntityTable.lockColumn], old.batch)
@@ -255,7 +255,7 @@ final class RowVerification {
                 if case .integer(let number) = lock, number >= 1 { continue }
                 if isKept, VerifiedCell.areEqual(before, lock) { continue }
             }
-            scene.add(
+            context.add(
                 .lock, work.mapping, rows.batch.key(match.row), source: match.source, "Z_OPT",
                 expected: isKnown ? expected.shown : "1 or more", found: lock.shown)
         }
@@ -287,7 +287,7 @@ final class RowVerification {
         let cell = VerifiedCell(rows.batch[match.row, attribute.column], rows.batch)
         func differs(_ kind: VerificationReport.Kind, _ expected: String?, _ found: String?) {
             work.tallies[position].differing += 1
-            scene.add(
+            context.add(
                 kind, work.mapping, rows.batch.key(match.row), source: match.source, attribute.attribute.name,
                 expected: expected, found: found)
         }
@@ -304,7 +304,7 @@ final class RowVerification {
         func expectAny(_ expected: VerifiedCell) throws {
             if expected.isNull, let standard = attribute.standard { return expect(stored(standard)) }
             guard attribute.isExternal else { return expect(expected) }
-            let outcome = try scene.external.compare(expected, cell)
+            let outcome = try context.external.compare(expected, cell)
             note(outcome.found, outcome.expected)
             guard let problem = outcome.problem else { return }
             differs(problem.isFile ? .external : .value, problem.expected, problem.found)
@@ -321,7 +321,7 @@ final class RowVerification {
             } catch let error as MigrationError where error.category == .io {
                 throw error
             } catch {
-                return scene.findings.skip(
+                return context.findings.skip(
                     "\(work.mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
             let expected = VerifiedCell(scratch[0, 0], scratch)
@@ -372,14 +372,14 @@ final class RowVerification {
             ?? ExpressionEvaluation(
                 of: expression, with: object,
                 variables: [
-                    "source": object, "manager": scene.manager, "entityMapping": work.mapping.mapping,
+                    "source": object, "manager": context.manager, "entityMapping": work.mapping.mapping,
                     "propertyMapping": property,
                 ])
         work.evaluations[position] = evaluation
         object.key = match.source
         old.show(match.old)
-        scene.objects.pass = (object.table, old)
-        scene.manager.enter(work.mapping)
+        context.objects.pass = (object.table, old)
+        context.manager.enter(work.mapping)
         scratch.removeAll()
         scratch.appendRow(key: 0)
         let type = work.attributes[position].attribute.attributeType
@@ -390,7 +390,7 @@ final class RowVerification {
         if type == .string, let text = value.text { return ColumnValue.text(text).store(in: &scratch, row: 0, slot: 0) }
         try ValueBridge.store(
             try TransformableBridge.columnValue(
-                value.object, work.attributes[position].attribute, transforms: scene.options.transformsValues),
+                value.object, work.attributes[position].attribute, transforms: context.options.transformsValues),
             type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
     }
 
@@ -408,7 +408,7 @@ final class RowVerification {
         source: Int64
     ) throws {
         for broken in try rules.broken(row) {
-            scene.findings.add(
+            context.findings.add(
                 .rule, entity.definition.name, "\(entity.definition.name)/p\(row.key)", property: broken.property,
                 expected: broken.expected, found: broken.found, sourceID: mapping?.sourceID(source),
                 mapping: mapping?.name)

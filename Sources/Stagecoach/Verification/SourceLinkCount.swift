@@ -45,9 +45,9 @@ struct SourceLinkCount {
 
     /// Tells whether all links of a pair come from lookups of one relationship of the source, or of the source object.
     private func isSimple(_ pair: LinkPair) -> Bool {
-        (0..<plan.turns).allSatisfy { model in
+        (0..<plan.modelCount).allSatisfy { model in
             [pair.near, pair.far].compactMap(\.self).allSatisfy { end in
-                plan.expressions(of: end, turn: model).allSatisfy {
+                plan.expressions(of: end, model: model).allSatisfy {
                     plan.step(of: end, $0.expression, $0.mapping) != nil
                 }
             }
@@ -83,12 +83,12 @@ struct SourceLinkCount {
     }
 
     private func readings(of pair: LinkPair) -> [Reading] {
-        (0..<plan.turns).flatMap { model in
+        (0..<plan.modelCount).flatMap { model in
             let deciding =
-                pair.kind == .oneToMany ? plan.expressions(of: pair.near, turn: model).map(\.mapping.index) : []
+                pair.kind == .oneToMany ? plan.expressions(of: pair.near, model: model).map(\.mapping.index) : []
             return [(pair.near, true), (pair.far, false)].flatMap { end, isNear -> [Reading] in
                 guard let end, isNear || !pair.isReflexive else { return [] }
-                return plan.expressions(of: end, turn: model).compactMap { mapping, _, expression in
+                return plan.expressions(of: end, model: model).compactMap { mapping, _, expression in
                     guard let step = plan.step(of: end, expression, mapping),
                         let owners = context.storage.keys[mapping.index]
                     else { return nil }

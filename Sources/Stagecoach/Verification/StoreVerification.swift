@@ -135,13 +135,13 @@ public final class StoreVerification {
             limit: max(1, limit))
         let again = try runsPolicies ? rerun(migration, findings, in: folder) : nil
         let cancellation = migration.cancellation
-        let scene = try VerificationContext(
+        let context = try VerificationContext(
             migration, folder: folder, findings: findings, rejects: rejects, again: again
         ) {
             if let error = cancellation.error { throw error }
         }
-        defer { scene.close() }
-        try scene.verify()
+        defer { context.close() }
+        try context.verify()
         return findings.report
     }
 

@@ -7,39 +7,39 @@ import ManagedModel
 ///
 /// Whoever reads the rows in order notes where nothing can be wrong; SQLite says what is wrong elsewhere.
 final class StructureVerification {
-    let scene: VerificationContext
+    let context: VerificationContext
     let model: ManagedObjectModel
     /// True once SQLite has checked the file.
     private var isChecked = false
 
-    init(scene: VerificationContext, model: ManagedObjectModel) {
-        self.scene = scene
+    init(context: VerificationContext, model: ManagedObjectModel) {
+        self.context = context
         self.model = model
     }
 
-    private var schema: StoreSchema { scene.plan.destination.schema }
-    private var layout: StoreLayout { scene.plan.destination }
-    private var findings: VerificationFindings { scene.findings }
+    private var schema: StoreSchema { context.plan.destination.schema }
+    private var layout: StoreLayout { context.plan.destination }
+    private var findings: VerificationFindings { context.findings }
 
     // MARK: - File
 
     /// Checks all pages, indexes and constraints, before the rows are read.
     func compareFile() throws {
-        guard try !scene.file.isSound() else { return }
+        guard try !context.file.isSound() else { return }
         // SQLite reads as much of a damaged file as it can, and says what it cannot read.
-        scene.destination.readsPages = false
+        context.destination.readsPages = false
         try checkFile()
     }
 
     /// Checks that the indexes are those of the rows that have been read.
     func compareIndexes() throws {
-        if !isChecked, !scene.file.isComplete { try checkFile() }
+        if !isChecked, !context.file.isComplete { try checkFile() }
     }
 
     /// Runs SQLite's own check.
     private func checkFile() throws {
         isChecked = true
-        let check = try scene.destination.query("PRAGMA integrity_check(100)")
+        let check = try context.destination.query("PRAGMA integrity_check(100)")
         while try check.step() {
             guard let line = check.text(0), line != "ok" else { continue }
             findings.add(.integrity, property: "PRAGMA integrity_check", expected: "ok", found: line)
@@ -49,11 +49,12 @@ final class StructureVerification {
     /// Compares tables, indexes, triggers, metadata and model cache with those that the model predicts.
     func compareSchema() throws {
         let witness =
-            scene.isAppended
+            context.isAppended
             ? nil
-            : try StoreFidelity.Witness(for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
+            : try StoreFidelity.Witness(
+                for: StoreSchema(model: model), source: context.source, layout: context.plan.source)
         for note in witness?.notes ?? [] { findings.note(note) }
-        let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness, countsRows: false)
+        let fidelity = try StoreFidelity(of: context.destination, model: model, witness: witness, countsRows: false)
         for difference in fidelity.differences {
             let kind: VerificationReport.Kind =
                 switch difference.subject {
@@ -64,21 +65,21 @@ final class StructureVerification {
                 case .rows: .metadata
                 }
             // An existing store may have been laid out by an older framework.
-            if scene.isAppended, kind == .schema || kind == .metadata {
+            if context.isAppended, kind == .schema || kind == .metadata {
                 findings.note(
                     "\(difference.name): \(difference.found ?? "nothing"), a fresh store has \(difference.expected ?? "nothing")"
                 )
                 continue
             }
             // Older frameworks cached no model, and an append adds none.
-            if scene.isAppended, kind == .modelCache, difference.found == nil {
+            if context.isAppended, kind == .modelCache, difference.found == nil {
                 findings.note("The store has no cached model, as it had none before the append")
                 continue
             }
             // An object of the source is missing if the rows of the copy break it, or if the way through other versions lost
             // it.
             if kind == .schema, difference.found == nil, let sql = witness?.statements[difference.name],
-                scene.takesSteps || sql.uppercased().hasPrefix("CREATE UNIQUE")
+                context.takesSteps || sql.uppercased().hasPrefix("CREATE UNIQUE")
             {
                 findings.note("The source's \(difference.subject.rawValue) \(difference.name) is not there")
                 continue
@@ -96,9 +97,9 @@ final class StructureVerification {
 
     /// Compares the UUID and the application's own metadata with the source's.
     func compareMetadata() throws {
-        guard !scene.isAppended else { return }
-        let (old, new) = (scene.source.metadata, scene.destination.metadata)
-        if !scene.options.newUUID, old.uuid != new.uuid {
+        guard !context.isAppended else { return }
+        let (old, new) = (context.source.metadata, context.destination.metadata)
+        if !context.options.newUUID, old.uuid != new.uuid {
             findings.add(.metadata, property: "Z_UUID", expected: old.uuid, found: new.uuid)
         }
         let before = Dictionary(old.applicationValues.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
@@ -108,7 +109,7 @@ final class StructureVerification {
                 .metadata, property: key, expected: before[key].map { String("\($0)".prefix(80)) },
                 found: after[key].map { String("\($0)".prefix(80)) })
         }
-        if let content = try scene.destination.cachedModelContent() {
+        if let content = try context.destination.cachedModelContent() {
             do throws(MigrationError) {
                 let cached = try ManagedObjectModel(try ModelCache.decode(content))
                 for line in ModelDifference.describe(storeModel: cached, model: model) {
@@ -130,15 +131,15 @@ final class StructureVerification {
 
     /// Returns a condition for the rows that were added by the run.
     private func isOwn(_ table: Int, _ key: String) -> String {
-        guard scene.isAppended else { return "1" }
-        return scene.plan.obstacles[table] == nil ? "\(key) > \(scene.plan.base[table])" : "0"
+        guard context.isAppended else { return "1" }
+        return context.plan.obstacles[table] == nil ? "\(key) > \(context.plan.base[table])" : "0"
     }
 
     /// Checks references that were not found to be as expected, in rows and to objects that are exactly those expected.
     func compareReferences() throws {
         for entity in model.entities {
             for relationship in entity.relationships where relationship.entity == entity {
-                try scene.checkCancelled()
+                try context.checkCancelled()
                 guard !isKnown(relationship) else { continue }
                 switch schema.storage(of: relationship) {
                 case .toOne(let table, let column, let entityColumn, _):
@@ -162,12 +163,13 @@ final class StructureVerification {
     }
 
     private func isKnown(_ relationship: RelationshipDescription) -> Bool {
-        guard let pair = scene.plan.linkPairs.first(where: { $0.near == relationship || $0.far == relationship }) else {
+        guard let pair = context.plan.linkPairs.first(where: { $0.near == relationship || $0.far == relationship })
+        else {
             return false
         }
-        return scene.equalPairs.contains(pair.index)
+        return context.equalPairs.contains(pair.index)
             && [relationship.entity, relationship.destination].allSatisfy {
-                scene.exactTables.contains(schema.tableIndex(of: $0))
+                context.exactTables.contains(schema.tableIndex(of: $0))
             }
     }
 
@@ -227,7 +229,7 @@ final class StructureVerification {
     /// Checks that both sides of a one-to-one refer to each other.
     private func compareInverse(_ relationship: RelationshipDescription, _ table: Int, _ column: Int) throws {
         guard let inverse = relationship.inverseRelationship, !inverse.isTransient, !inverse.isToMany,
-            inverse.inverseRelationship == relationship, scene.plan.keepsColumns(relationship) == false,
+            inverse.inverseRelationship == relationship, context.plan.keepsColumns(relationship) == false,
             case .toOne(let other, let back, _, _) = schema.storage(of: inverse)
         else { return }
         let (rows, target) = (layout.tables[table], layout.tables[other])
@@ -250,18 +252,18 @@ final class StructureVerification {
     private func forEach(
         _ sql: String, ofTable table: Int, _ body: (Statement, (entity: String, id: String)) throws -> Void
     ) throws {
-        let rows = try scene.destination.query(sql)
+        let rows = try context.destination.query(sql)
         while try rows.step() {
-            try body(rows, scene.plan.objectID(table: table, number: rows.optionalInteger(1), key: rows.integer(0)))
+            try body(rows, context.plan.objectID(table: table, number: rows.optionalInteger(1), key: rows.integer(0)))
         }
     }
 
     /// Finds rows whose Z_ENT belongs to no concrete entity of their table.
     private func compareEntities() throws {
-        for (index, table) in schema.tables.enumerated() where !scene.exactTables.contains(index) {
+        for (index, table) in schema.tables.enumerated() where !context.exactTables.contains(index) {
             let root = model.entity(at: table.root)
             let known = numbers(below: root)
-            let statement = try scene.destination.query(
+            let statement = try context.destination.query(
                 "SELECT Z_PK, Z_ENT FROM \(SQLName.quoted(layout.tables[index].name)) NOT INDEXED "
                     + "WHERE (Z_ENT IS NULL OR Z_ENT NOT IN (\(known.isEmpty ? "-1" : known)) OR Z_PK < 1) AND \(isOwn(index, "Z_PK"))"
             )
@@ -281,14 +283,14 @@ final class StructureVerification {
         for index in schema.tables.indices {
             let table = layout.tables[index]
             for unique in schema.uniqueTerms(ofTable: index) {
-                try scene.checkCancelled()
+                try context.checkCancelled()
                 let names = unique.columns.map { table.columns[$0] }
-                if unique.condition == nil, scene.file.isUnique(table.name, names) { continue }
+                if unique.condition == nil, context.file.isUnique(table.name, names) { continue }
                 let columns = names.map(SQLName.quoted)
                 let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
                 let condition = unique.condition.map { " AND (\($0))" } ?? ""
                 let list = columns.joined(separator: ", ")
-                let statement = try scene.destination.query(
+                let statement = try context.destination.query(
                     """
                     SELECT min(Z_PK), max(Z_PK), count(*), \(list) FROM \(SQLName.quoted(table.name)) NOT INDEXED
                     WHERE \(present)\(condition) GROUP BY \(list) HAVING count(*) > 1
@@ -314,11 +316,11 @@ final class StructureVerification {
         for (index, table) in schema.tables.enumerated() {
             let name = model.entity(at: table.root).definition.name
             let number = layout.fileNumber(ofEntity: table.root)
-            let found = scene.destination.primaryKeys.first { $0.number == number }?.maximum
-            let greatest = try scene.destination.greatestKey(table: index, in: layout) ?? 0
-            let isKnown = isRecomputed && scene.plan.obstacles[index] == nil && !scene.isAppended
-            if let expected = scene.rerun?.maximumKey(number)
-                ?? (isKnown && !scene.hasPolicies && !scene.mayReject ? scene.plan.highest[index] : nil)
+            let found = context.destination.primaryKeys.first { $0.number == number }?.maximum
+            let greatest = try context.destination.greatestKey(table: index, in: layout) ?? 0
+            let isKnown = isRecomputed && context.plan.obstacles[index] == nil && !context.isAppended
+            if let expected = context.rerun?.maximumKey(number)
+                ?? (isKnown && !context.hasPolicies && !context.mayReject ? context.plan.highest[index] : nil)
             {
                 guard found != expected else { continue }
                 findings.add(
@@ -335,8 +337,8 @@ final class StructureVerification {
 
     /// Compares derived attributes that follow from the destination's rows.
     func compareDerived() throws {
-        try scene.destination.addTextFunctions()
-        let queries = schema.derivedDifferences(scene.plan.derived, numbers: layout.fileNumber(ofEntity:))
+        try context.destination.addTextFunctions()
+        let queries = schema.derivedDifferences(context.plan.derived, numbers: layout.fileNumber(ofEntity:))
         let known = Set(queries.map(\.attribute))
         for entity in model.entities {
             for attribute in entity.attributes where attribute.declaringEntityIndex == entity.index {
@@ -359,7 +361,7 @@ final class StructureVerification {
     /// Checks the files that rows refer to, in tables whose values are not computed again.
     func compareExternal() throws {
         for (index, columns) in schema.externalColumns.enumerated() where !columns.isEmpty {
-            guard scene.plan.obstacles[index] != nil || scene.plan.turns == 0 else { continue }
+            guard context.plan.obstacles[index] != nil || context.plan.modelCount == 0 else { continue }
             let table = layout.tables[index]
             for column in columns {
                 let name = SQLName.quoted(table.columns[column.column])
@@ -367,7 +369,7 @@ final class StructureVerification {
                     "SELECT Z_PK, Z_ENT, \(name) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
                     + "WHERE substr(\(name), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
                 try forEach(sql, ofTable: index) { statement, place in
-                    guard let problem = try scene.external.problem(VerifiedCell(statement, 2)) else { return }
+                    guard let problem = try context.external.problem(VerifiedCell(statement, 2)) else { return }
                     findings.add(
                         .external, place.entity, place.id, property: column.attribute, expected: "a file",
                         found: problem)

@@ -93,7 +93,7 @@ final class VerificationContext {
         let models = runs.count == 1 ? runs[0].mappingModels : []
         plan = VerificationPlan(
             mappings: try VerifiedMapping.all(models, source: runs[0].source.model, destination: destinationModel),
-            turns: models.count, source: layout, destination: target, options: options)
+            modelCount: models.count, source: layout, destination: target, options: options)
         let given = ExternalFolder(store: migration.sourcePath)
         let old = try given.exists() ? given : ExternalFolder(store: source.path)
         external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
@@ -172,7 +172,7 @@ final class VerificationContext {
     func verify() throws {
         let shares = VerificationShares(plan)
         progress.begin(rows: shares.file, reads: shares.all)
-        let structure = StructureVerification(scene: self, model: destinationModel)
+        let structure = StructureVerification(context: self, model: destinationModel)
         try part("the file", shares.file) { try structure.compareFile() }
         findings.report.ranPolicies = rerun != nil
         try part("the schema", shares.schema) { try structure.compareSchema() }
@@ -329,7 +329,7 @@ final class VerificationContext {
             rerun?.isOpen[pair.index] = true
         }
         let line = try LinkVerification(
-            scene: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
+            context: self, pair: pair, links: links.links, exchanged: links.exchanged, knowsOrder: links.knowsOrder
         ).run()
         workedPairs.append((pair, line.differing > 0))
         findings.report.relationships.append(line)

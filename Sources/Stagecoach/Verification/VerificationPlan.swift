@@ -8,7 +8,7 @@ final class VerificationPlan {
     let mappings: [VerifiedMapping]
     let source: StoreLayout
     let destination: StoreLayout
-    let turns: Int
+    let modelCount: Int
     let options: MigrationOptions
 
     /// The reason why a destination table's objects cannot be worked out; nil if they can.
@@ -25,11 +25,11 @@ final class VerificationPlan {
     var isKept: [Bool] = []
 
     init(
-        mappings: [VerifiedMapping], turns: Int, source: StoreLayout, destination: StoreLayout,
+        mappings: [VerifiedMapping], modelCount: Int, source: StoreLayout, destination: StoreLayout,
         options: MigrationOptions
     ) {
         self.mappings = mappings
-        self.turns = turns
+        self.modelCount = modelCount
         self.source = source
         self.destination = destination
         self.options = options
@@ -46,9 +46,9 @@ final class VerificationPlan {
     /// The derived attributes that are computed instead of copied.
     private(set) lazy var derived = DerivedSelection(
         anew: DerivedColumns.anew(
-            (0..<max(1, turns)).map { turn in
+            (0..<max(1, modelCount)).map { number in
                 let model = MappingModel()
-                model.entityMappings = own(turn).map(\.mapping)
+                model.entityMappings = own(number).map(\.mapping)
                 return model
             }, source: source.schema.model, destination: destination.schema.model))
 
@@ -60,8 +60,8 @@ final class VerificationPlan {
     func keepsColumns(_ relationship: RelationshipDescription) -> Bool? {
         guard let inverse = relationship.inverseRelationship else { return false }
         var answers: Set<Bool> = []
-        for turn in 0..<turns {
-            let own = own(turn).filter { mapping in
+        for model in 0..<modelCount {
+            let own = own(model).filter { mapping in
                 [relationship, inverse].contains { mapping.destination?.isKindOf(entity: $0.entity) ?? false }
             }
             guard !own.isEmpty else { continue }
@@ -111,30 +111,30 @@ final class VerificationPlan {
     }
 
     /// Returns the mappings of one mapping model.
-    func own(_ turn: Int) -> [VerifiedMapping] { mappings.filter { $0.turn == turn } }
+    func own(_ model: Int) -> [VerifiedMapping] { mappings.filter { $0.model == model } }
 
     /// Tells whether a mapping model has mappings with a policy, or with objects that an expression gives.
-    func hasPolicies(_ turn: Int) -> Bool { own(turn).contains { $0.obstacle != nil } }
+    func hasPolicies(_ model: Int) -> Bool { own(model).contains { $0.obstacle != nil } }
 
     /// Returns the mapping that a lookup by an entity mapping's name reaches: at most one.
-    func named(_ name: String, turn: Int) -> [VerifiedMapping] {
-        if let own = own(turn).first(where: { $0.name == name }) { return [own] }
-        return mappings.last { $0.turn < turn && $0.name == name }.map { [$0] } ?? []
+    func named(_ name: String, model: Int) -> [VerifiedMapping] {
+        if let own = own(model).first(where: { $0.name == name }) { return [own] }
+        return mappings.last { $0.model < model && $0.name == name }.map { [$0] } ?? []
     }
 
     /// Returns the mappings that a lookup by a relationship's name reaches, in mapping order. Of several with the same
     /// name, the latest counts.
-    func answering(turn: Int) -> [VerifiedMapping] {
-        let own = own(turn)
+    func answering(model: Int) -> [VerifiedMapping] {
+        let own = own(model)
         var names = Set(own.map(\.name))
-        let earlier = mappings.filter { $0.turn < turn }.reversed().filter { names.insert($0.name).inserted }
-        return earlier.reversed() + own
+        let previous = mappings.filter { $0.model < model }.reversed().filter { names.insert($0.name).inserted }
+        return previous.reversed() + own
     }
 
     /// Tells whether the rows of a table keep their keys in a mapping model's run.
-    func keepsKeys(table: Int, turn: Int) -> Bool {
-        let into = own(turn).filter { destinationTable($0) == table }
-        guard !hasRows[table], choice(table: table, turn: turn) != .sequential,
+    func keepsKeys(table: Int, model: Int) -> Bool {
+        let into = own(model).filter { destinationTable($0) == table }
+        guard !hasRows[table], choice(table: table, model: model) != .sequential,
             !into.contains(where: { $0.obstacle != nil })
         else { return false }
         let read = into.compactMap(\.source)
@@ -142,21 +142,21 @@ final class VerificationPlan {
             && Set(read.map(\.index)).count == read.count
     }
 
-    private func choice(table: Int, turn: Int) -> KeyChoice {
-        guard options.keys == .auto, let plan = options.plan, plan.models.indices.contains(turn) else {
+    private func choice(table: Int, model: Int) -> KeyChoice {
+        guard options.keys == .auto, let plan = options.plan, plan.models.indices.contains(model) else {
             return options.keys
         }
         let schema = destination.schema
         let root = schema.model.entity(at: schema.tables[table].root).definition.name
-        let saved = plan.models[turn].tables.first { $0.rootEntity == root }
+        let saved = plan.models[model].tables.first { $0.rootEntity == root }
         return saved?.keys == .sequential ? .sequential : .auto
     }
 
     /// Returns the expressions that give objects a relationship, with their mappings, in mapping order.
     func expressions(
-        of relationship: RelationshipDescription, turn: Int
+        of relationship: RelationshipDescription, model: Int
     ) -> [(mapping: VerifiedMapping, property: PropertyMapping, expression: ValueExpression)] {
-        own(turn).compactMap { mapping in
+        own(model).compactMap { mapping in
             guard mapping.isDeclarative, mapping.destination?.isKindOf(entity: relationship.entity) == true,
                 let property = mapping.mapping.relationshipMapping(named: relationship.name)
             else { return nil }
@@ -180,8 +180,9 @@ final class VerificationPlan {
         let answering: [VerifiedMapping]
         switch try? RelationshipExpression(expression) {
         case .constantNil: return Step(relationship: nil, candidates: [])
-        case .lookup(let name, let argument): (path, answering) = (argument, named(name, turn: mapping.turn))
-        case .lookupByRelationship(_, let argument): (path, answering) = (argument, self.answering(turn: mapping.turn))
+        case .lookup(let name, let argument): (path, answering) = (argument, named(name, model: mapping.model))
+        case .lookupByRelationship(_, let argument):
+            (path, answering) = (argument, self.answering(model: mapping.model))
         case nil: return nil
         }
         guard path.components.count <= 1, path.condition == nil else { return nil }

@@ -8,7 +8,7 @@ struct VerifiedMapping {
     /// The position among all mappings of the run's mapping models.
     let index: Int
     /// The position of its mapping model.
-    let turn: Int
+    let model: Int
     let mapping: EntityMapping
     let name: String
     let source: EntityDescription?
@@ -27,11 +27,11 @@ struct VerifiedMapping {
         _ models: [MappingModel], source: ManagedObjectModel, destination: ManagedObjectModel
     ) throws(MigrationError) -> [VerifiedMapping] {
         var all: [VerifiedMapping] = []
-        for (turn, model) in models.enumerated() {
+        for (number, model) in models.enumerated() {
             for mapping in model.entityMappings ?? [] {
                 all.append(
                     try VerifiedMapping(
-                        mapping, index: all.count, turn: turn, excuses: model.rulesOfTheSource == .warn, source,
+                        mapping, index: all.count, model: number, excuses: model.rulesOfTheSource == .warn, source,
                         destination))
             }
         }
@@ -39,7 +39,7 @@ struct VerifiedMapping {
     }
 
     private init(
-        _ mapping: EntityMapping, index: Int, turn: Int, excuses: Bool, _ sourceModel: ManagedObjectModel,
+        _ mapping: EntityMapping, index: Int, model: Int, excuses: Bool, _ sourceModel: ManagedObjectModel,
         _ destinationModel: ManagedObjectModel
     ) throws(MigrationError) {
         func entity(_ name: String?, _ model: ManagedObjectModel) throws(MigrationError) -> EntityDescription? {
@@ -52,7 +52,7 @@ struct VerifiedMapping {
             return found
         }
         self.index = index
-        self.turn = turn
+        self.model = model
         self.mapping = mapping
         self.excuses = excuses
         name = mapping.name ?? ""

@@ -220,7 +220,7 @@ final class LookupStub: NSObject, ExpressionFunctions {
     private let plan: VerificationPlan
     private let storage: VerificationStorage
     /// The position of the mapping model at work. Lookups by name reach its mappings, or else the latest previous ones.
-    var turn = 0
+    var model = 0
     /// The entity mapping whose expressions are evaluated.
     private var current: EntityMapping?
 
@@ -236,7 +236,7 @@ final class LookupStub: NSObject, ExpressionFunctions {
 
     /// Sets the entity mapping whose expressions are evaluated from now on.
     func enter(_ mapping: VerifiedMapping) {
-        turn = mapping.turn
+        model = mapping.model
         current = mapping.mapping
     }
 
@@ -254,7 +254,7 @@ final class LookupStub: NSObject, ExpressionFunctions {
         case "destinationModel": return plan.destination.schema.model
         default:
             let model = MappingModel()
-            model.entityMappings = plan.own(turn).map(\.mapping)
+            model.entityMappings = plan.own(self.model).map(\.mapping)
             return model
         }
     }
@@ -267,7 +267,7 @@ final class LookupStub: NSObject, ExpressionFunctions {
         else {
             throw VerificationObstacle("the expression calls \(selector)")
         }
-        let mappings = selector == Self.byRelationship ? plan.answering(turn: turn) : plan.named(name, turn: turn)
+        let mappings = selector == Self.byRelationship ? plan.answering(model: model) : plan.named(name, model: model)
         var sources = ValueBridge.items(of: arguments[1]).compactMap { $0 as? EvaluatedSource }
         if arguments[1] is NSSet { sources.sort { $0.key < $1.key } }
         let found = NSMutableOrderedSet()

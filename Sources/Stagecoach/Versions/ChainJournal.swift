@@ -118,7 +118,7 @@ final class ChainJournal {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
         let target = try DestinationPath.target(destination, adds: options.appendsToExisting).place
-        if let earlier = try InterruptedRun.read(beside: target), earlier.publication != nil { return true }
+        if let interrupted = try InterruptedRun.read(beside: target), interrupted.publication != nil { return true }
         return try isOver(to: place, options)
     }
 

@@ -167,7 +167,7 @@ public final class ChainedMigration {
         if reports.count == runs.count, try journal.isPublished() {
             // The last run may have been killed while it removed its own files.
             InterruptedWork.removeLeftover(beside: try target().place, spills: self.options.workDirectory)
-            traces?.areOfEarlierRun = true
+            traces?.areOfInterruptedRun = true
             isDone = true
             return Self.whole(reports, runs, source: sourcePath)
         }
@@ -448,8 +448,8 @@ public final class ChainedMigration {
         whole.isStaged = reports.contains(where: \.isStaged)
         for report in reports.dropLast() {
             for (root, keys) in report.keys where keys != "kept" && whole.keys[root] != nil { whole.keys[root] = keys }
-            if let earlier = report.rejects {
-                whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
+            if let found = report.rejects {
+                whole.rejects = whole.rejects.map { found.joined(with: $0) } ?? found
             }
         }
         whole.repairs = reports.first?.repairs

@@ -73,12 +73,12 @@ struct MappingCandidate {
     ///   knows the rows, may refuse it.
     /// - Throws: the errors of ``MappingModel/read(path:sourceModel:destinationModel:after:unmappable:)``.
     func read(
-        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after previous: [MappingModel],
         unmappable: UnmappableProperties, isStrict: Bool = false
     ) throws(MigrationError) -> MappingModel {
         do throws(MigrationError) {
             let model = try MappingModel.read(
-                file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
+                file, sourceModel: source.whole, destinationModel: destination.whole, after: previous,
                 unmappable: unmappable, misfits: isStrict ? .refusedWhereUnlisted : .noted, changes: changes)
             if !isFile { model.forgetPlaces() }
             return model.restricted(from: source, to: destination)

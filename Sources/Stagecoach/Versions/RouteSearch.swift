@@ -3,7 +3,7 @@ import Mapping
 
 /// The search for a route: first the pair of versions that each mapping model is for, then the steps.
 final class RouteSearch {
-    /// Two versions of the line, the earlier first.
+    /// Two versions of the line, the previous first.
     struct Pair: Hashable {
         let from: Int
         let to: Int
@@ -272,10 +272,10 @@ final class RouteSearch {
     }
 
     private func read(
-        _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel], isStrict: Bool = false
+        _ candidate: MappingCandidate, _ pair: Pair, after previous: [MappingModel], isStrict: Bool = false
     ) throws(MigrationError) -> MappingModel {
         try candidate.read(
-            line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier, unmappable: unmappable,
+            line.versions[pair.from].model(), line.versions[pair.to].model(), after: previous, unmappable: unmappable,
             isStrict: isStrict)
     }
 

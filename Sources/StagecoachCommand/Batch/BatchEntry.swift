@@ -98,13 +98,13 @@ extension BatchEntry {
             ]
             for (key, path) in outputs {
                 guard let path else { continue }
-                guard let earlier = seen.updateValue((index, key), forKey: PathIdentity.canonical(path)) else {
+                guard let previous = seen.updateValue((index, key), forKey: PathIdentity.canonical(path)) else {
                     continue
                 }
-                let other = entries[earlier.entry]
+                let other = entries[previous.entry]
                 let whereabouts = other.place?.line.map { "line \($0)" } ?? other.source
                 throw MigrationError(
-                    "manifest.twice", .data, "'\(key)' is the '\(earlier.key)' of \(whereabouts) too: \(path)",
+                    "manifest.twice", .data, "'\(key)' is the '\(previous.key)' of \(whereabouts) too: \(path)",
                     remedy: "Give each store files of its own", context: entry.place ?? .init())
             }
         }

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The results files of a batch: the file of this run, to which lines are appended, and the earlier content of all files.
+/// The results files of a batch: the file of this run, to which lines are appended, and the previous content of all files.
 final class BatchLog: Sendable {
     /// The file to which this run appends.
     let path: String
@@ -15,7 +15,7 @@ final class BatchLog: Sendable {
     private let crashed = Mutex<Set<String>>([])
     /// The statuses of the last lines of this run's own file, for each destination by its real path.
     private let own = Mutex<[String: BatchResult.Status]>([:])
-    /// Finds the files of other shares and earlier runs that exist now.
+    /// Finds the files of other shares and previous runs that exist now.
     private let sisters: @Sendable () -> [String]
     private let writing = Mutex(())
 
@@ -24,7 +24,7 @@ final class BatchLog: Sendable {
     /// - Parameters:
     ///   - path: the file of this run.
     ///   - permissions: the greatest permissions of the file, which holds messages with values.
-    ///   - sisters: finds the files of other shares and earlier runs. A missing one is not an error.
+    ///   - sisters: finds the files of other shares and previous runs. A missing one is not an error.
     /// - Throws: `batch.busy` (75) if another run appends to the file; `batch.results` (73); the errors of ``read(_:_:)``.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     init(path: String, permissions: FilePermissions, sisters: @escaping @Sendable () -> [String]) throws(MigrationError)
@@ -69,7 +69,7 @@ final class BatchLog: Sendable {
                     crashed[key] = (result.status == .crashed, result.time ?? "")
                 }
                 guard result.status == .started || result.status == .done else { return }
-                if let earlier = known[key], (earlier.time ?? "") > (result.time ?? "") { return }
+                if let previous = known[key], (previous.time ?? "") > (result.time ?? "") { return }
                 known[key] = result
             }
         }

@@ -217,17 +217,17 @@ final class BatchRun: Sendable {
         do {
             let request = try work.request(entry)
             begun.configuration = configuration.digest(request)
-            if let earlier = done(entry, like: begun) { return try skip(earlier) }
+            if let previous = done(entry, like: begun) { return try skip(previous) }
             let stands = BatchConfiguration.result(entry.destination) != nil
-            let earlier = log.last(of: entry.destination)
-            let wasBegun = stands && earlier?.status == .started && begun.isAlike(earlier)
+            let previous = log.last(of: entry.destination)
+            let wasBegun = stands && previous?.status == .started && begun.isAlike(previous)
             if !stands { try log.add(begun) }
             guard var result = migrate(entry, request, wasBegun) else { return }
             if result.error == "destination.exists", !wasBegun {
                 // Another run, of another share or with another results file, may have migrated it meanwhile.
                 try log.read()
-                if let earlier = done(entry, like: begun) { return try skip(earlier) }
-                result.message = BatchWording.outdated(result, begun, earlier: log.last(of: entry.destination))
+                if let previous = done(entry, like: begun) { return try skip(previous) }
+                result.message = BatchWording.outdated(result, begun, previous: log.last(of: entry.destination))
             }
             result.shard = begun.shard
             result.fingerprint = begun.fingerprint
@@ -239,25 +239,25 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// Returns the result of an earlier run for an entry, with status `skipped`, if nothing is left to do; else nil.
+    /// Returns the result of an previous run for an entry, with status `skipped`, if nothing is left to do; else nil.
     private func done(_ entry: BatchEntry, like now: BatchResult) -> BatchResult? {
-        guard var earlier = log.last(of: entry.destination), earlier.status == .done, now.isAlike(earlier),
-            let result = earlier.result, result == BatchConfiguration.result(entry.destination)
+        guard var previous = log.last(of: entry.destination), previous.status == .done, now.isAlike(previous),
+            let result = previous.result, result == BatchConfiguration.result(entry.destination)
         else { return nil }
-        earlier.status = .skipped
-        return earlier
+        previous.status = .skipped
+        return previous
     }
 
     /// Notes a store that a run before has done. The results file says so again if its last line for the store says
     /// something else: for whoever reads it, the last line counts.
-    private func skip(_ earlier: BatchResult) throws {
-        if !log.saysDone(earlier.destination) {
-            var line = earlier
+    private func skip(_ previous: BatchResult) throws {
+        if !log.saysDone(previous.destination) {
+            var line = previous
             line.status = .done
             line.isDoneBefore = true
             try log.add(line)
         }
-        note(earlier)
+        note(previous)
     }
 
     private func note(_ result: BatchResult) {

@@ -8,7 +8,7 @@ struct StoreMigration {
     let cancellation: CancellationFlag
     /// The command line of the batch, without the program's name; a report shows it as the command to run again.
     let commandLine: [String]
-    /// True if an earlier run started it and the destination exists: that run was killed after the rename.
+    /// True if an previous run started it and the destination exists: that run was killed after the rename.
     let wasBegun: Bool
 
     /// Runs the migration and returns its outcome. No error ends the batch.
@@ -78,7 +78,7 @@ struct StoreMigration {
         report.notes += inputs.notes
         report.place(at: entry.destination)
         try reporter.write(
-            MigrationResult(report: report, names: inputs.names), keepsExisting: traces.areOfEarlierRun)
+            MigrationResult(report: report, names: inputs.names), keepsExisting: traces.areOfInterruptedRun)
         return (report, inputs)
     }
 }

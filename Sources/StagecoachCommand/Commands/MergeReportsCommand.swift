@@ -14,8 +14,8 @@ enum MergeReportsCommand {
         for file in arguments.operands {
             try BatchLog.read(file) { result in
                 let key = PathIdentity.canonical(result.destination)
-                if let earlier = last[key] {
-                    if (earlier.time ?? "") > (result.time ?? "") { return }
+                if let previous = last[key] {
+                    if (previous.time ?? "") > (result.time ?? "") { return }
                 } else {
                     order.append(key)
                 }

@@ -47,7 +47,7 @@ struct MigrateCommand {
         }
         work.console.output.write(work.printsJSON ? try JSONText.text(result) : SummaryWording.text(result))
         for line in ProfileWording.lines(result.report) { work.console.messages.write(line + "\n") }
-        try reporter.write(result, keepsExisting: traces.areOfEarlierRun)
+        try reporter.write(result, keepsExisting: traces.areOfInterruptedRun)
     }
 
     /// Refuses impossible report files before the work, but after errors of the inputs and of the destination.

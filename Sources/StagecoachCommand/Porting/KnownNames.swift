@@ -313,7 +313,7 @@ extension PortTable {
         grenada groupOwnerAccountID groupOwnerAccountName groupingSeparator groupingSize groups groupsByEvent guadeloupe guam
         guatemala guernsey guinea guineaBissau gujarati gurmukhi guyana haiti halfDown halfEven halfUp hanSimplified
         hanTraditional handle hanifiRohingya hasBytesAvailable hasChanges hasDirectoryPath hasFault hasHiddenExtension
-        hasHiddenExtensionKey hasInvalidEarlierObjects hasMember hasMemberInPlane hasPersistentChangedValues
+        hasHiddenExtensionKey hasInvalidExistingObjects hasMember hasMemberInPlane hasPersistentChangedValues
         hasPointerRepresentation hasPrefix hasSpaceAvailable hasSuffix hasThousandSeparators hash hashValue hashes
         havingPredicate hawaiian header heardMcdonaldIslands hebrew hectares hectometers hectopascals height helpAnchor hertz
         hexDigitValue hexadecimal hfsCreatorCode hfsTypeCode high highHalf hindi hiragana hiraganaToKatakana history hitEnd

@@ -31,13 +31,13 @@ enum BatchWording {
     /// - Parameters:
     ///   - result: the failed attempt.
     ///   - now: the entry's present state and configuration.
-    ///   - earlier: the last migration to the destination; nil if no results file has one.
-    static func outdated(_ result: BatchResult, _ now: BatchResult, earlier: BatchResult?) -> String? {
-        guard let earlier, earlier.status == .done else { return result.message }
+    ///   - previous: the last migration to the destination; nil if no results file has one.
+    static func outdated(_ result: BatchResult, _ now: BatchResult, previous: BatchResult?) -> String? {
+        guard let previous, previous.status == .done else { return result.message }
         let change =
-            if earlier.fingerprint != now.fingerprint {
+            if previous.fingerprint != now.fingerprint {
                 "the source has changed since it was migrated to it"
-            } else if earlier.configuration != now.configuration {
+            } else if previous.configuration != now.configuration {
                 "it was made with other models, mapping models, policies or options"
             } else {
                 "it has changed since it was made"

@@ -83,7 +83,7 @@ enum CheckWording {
             let count = outline.report.violations.reduce(0) { $0 + $1.count }
             return "A migration would fail: rules are broken \(Figures.count(count, "time"))"
         }
-        if outline.report.hasInvalidEarlierObjects {
+        if outline.report.hasInvalidExistingObjects {
             return "A migration would fail: objects that the destination has already would break rules"
         }
         return "A migration would fail: \(Figures.count(rejected, "object")) would be rejected, and "

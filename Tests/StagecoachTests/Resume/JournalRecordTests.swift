@@ -70,11 +70,11 @@ import Testing
             state.before = .init(knowledge: knowledge, stamp: Int64(number()), pages: number())
         }
         (state.hasDuplicates, state.isComplete) = (Bool.random(using: &random), Bool.random(using: &random))
-        state.turns = .init(
+        state.modelProgress = .init(
             done: number(), hasRows: [flags(), flags()], isStaged: flags(), highestKeys: keys(),
             hasDeletions: Bool.random(using: &random), isAtBeginning: Bool.random(using: &random))
         if Bool.random(using: &random) {
-            state.turns.written = .init(counts: counts, rows: numbers(), links: numbers())
+            state.modelProgress.written = .init(counts: counts, rows: numbers(), links: numbers())
             var rejects = RejectReport()
             (rejects.objects, rejects.removedReferences, rejects.rounds) = (number(), number(), number())
             (rejects.byRule, rejects.byEntity, rejects.file) = (named(), named(), text())
@@ -83,8 +83,8 @@ import Testing
                     entity: text(), id: text(), sourceID: nil, otherSourceIDs: number % 2 == 0 ? [text()] : nil,
                     property: text(), rule: .unique, value: text(), mapping: nil)
             }
-            state.turns.rejects = rejects
-            state.turns.rejectingTables = numbers()
+            state.modelProgress.rejects = rejects
+            state.modelProgress.rejectingTables = numbers()
         }
         (state.stages, state.models, state.references) = (bytes(), bytes(), bytes())
         return state

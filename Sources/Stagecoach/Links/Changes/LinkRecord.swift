@@ -45,21 +45,21 @@ enum LinkRecord {
         left[0] == right[0] && left[1] == right[1]
     }
 
-    /// Merges a record into a later one of the same link. An addition without a place keeps the place of the earlier addition.
+    /// Merges a record into a later one of the same link. An addition without a place keeps the place of the before addition.
     static func fold(
-        _ earlier: UnsafePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>, width: Int
+        _ before: UnsafePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>, width: Int
     ) {
-        guard width > plainWidth, earlier[2] & later[2] & added != 0 else { return }
-        keepOrder(partnerOrder, word: 4, from: earlier, in: later)
-        keepOrder(objectOrder, word: 5, from: earlier, in: later)
+        guard width > plainWidth, before[2] & later[2] & added != 0 else { return }
+        keepOrder(partnerOrder, word: 4, from: before, in: later)
+        keepOrder(objectOrder, word: 5, from: before, in: later)
     }
 
     private static func keepOrder(
-        _ flag: UInt64, word: Int, from earlier: UnsafePointer<UInt64>, in later: UnsafeMutablePointer<UInt64>
+        _ flag: UInt64, word: Int, from before: UnsafePointer<UInt64>, in later: UnsafeMutablePointer<UInt64>
     ) {
-        guard later[2] & flag == 0, earlier[2] & flag != 0 else { return }
-        later[2] |= earlier[2] & flag
-        later[word] = earlier[word]
+        guard later[2] & flag == 0, before[2] & flag != 0 else { return }
+        later[2] |= before[2] & flag
+        later[word] = before[word]
     }
 
     static func view(_ words: UnsafePointer<UInt64>, width: Int) -> LinkView {

@@ -45,7 +45,7 @@ extension LinkStore {
     func forEachPartner(
         of key: Int64, side: Side, _ body: (LinkView) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        guard earlier == nil, try hasMany(key, side: side) else {
+        guard existing == nil, try hasMany(key, side: side) else {
             for view in try partners(of: key, side: side) { try body(view) }
             return
         }
@@ -72,9 +72,9 @@ extension LinkStore {
         if isPlain, hasRecent, debt > 1024 + 2 * (resolved.first.count + recent.first.count) { try resolve() }
         let before: [LinkView]
         if let partner {
-            before = try earlier?.view(of: key, to: partner, side: side).map { [$0] } ?? []
+            before = try existing?.view(of: key, to: partner, side: side).map { [$0] } ?? []
         } else {
-            before = try earlier?.views(of: key, side: side) ?? []
+            before = try existing?.views(of: key, side: side) ?? []
         }
         let isOwnTouched = isTouched(key, side)
         var found = gathered
@@ -202,7 +202,7 @@ extension LinkStore {
     }
 
     /// True if ``livePartners(of:side:)`` may be called: the store is not plain, and there are no links under it.
-    var canStreamPartners: Bool { !isPlain && earlier == nil }
+    var canStreamPartners: Bool { !isPlain && existing == nil }
 
     /// Returns the current links of one object, ascending by partner, for owners with very many. Later changes are not seen.
     ///

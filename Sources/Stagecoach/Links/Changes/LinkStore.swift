@@ -95,7 +95,7 @@ final class LinkStore {
     let makeLog: (Int) -> RecordLog
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil if there are none.
-    var earlier: ExistingLinks?
+    var existing: ExistingLinks?
     /// True while the links are left to the load (``DeferredLinks``): the store is empty and must not be read or changed.
     @exclusivity(unchecked) var isDeferred = false
     /// True if a policy set links itself, and did not leave them to its default method.

@@ -79,7 +79,7 @@ final class LinkStores {
 
     /// Lays the stores over the links of rows that previous mapping models made.
     func begin(on destination: DestinationStore, _ keysBefore: KeysBefore) throws(MigrationError) {
-        for store in all { store.earlier = try ExistingLinks(store, in: destination, keysBefore) }
+        for store in all { store.existing = try ExistingLinks(store, in: destination, keysBefore) }
     }
 
     /// Gives back the memory of links that are only read from now on.
@@ -98,7 +98,7 @@ final class LinkStores {
 
     /// Releases the statements on the destination.
     func end() {
-        for store in all { store.earlier = nil }
+        for store in all { store.existing = nil }
     }
 
     /// The cost of changes to links.

@@ -9,7 +9,7 @@ import Testing
 
 /// Rows that the destination had before, or that a previous mapping model made, refer to objects that are then rejected.
 @Suite("References from earlier rows to rejected objects")
-struct EarlierReferenceTests {
+struct ExistingReferenceTests {
     /// Gives each author that it relates the earlier book that has the key of the author's source.
     final class Adopter: EntityMigrationPolicy {
         override func createRelationships(
@@ -49,8 +49,8 @@ struct EarlierReferenceTests {
         init(lookup: String? = nil, policy: String? = nil) throws {
             fixture = try FailureFixture(author: { $0.attributes[0].isOptional = false })
             try fixture.change("UPDATE ZAUTHOR SET ZNAME = NULL WHERE Z_PK = 2")
-            books = try EarlierReferenceTests.part("Book", of: fixture, named: "Books")
-            authors = try EarlierReferenceTests.part("Author", of: fixture, named: "Authors", policy: policy)
+            books = try ExistingReferenceTests.part("Book", of: fixture, named: "Books")
+            authors = try ExistingReferenceTests.part("Author", of: fixture, named: "Authors", policy: policy)
             if let lookup {
                 authors.entityMappings[0].relationshipMappings = [
                     PropertyMapping(name: "books", valueExpression: try ValueExpression(parsing: lookup))
@@ -59,7 +59,7 @@ struct EarlierReferenceTests {
         }
 
         func manager(isStaged: Bool = false) -> MigrationManager {
-            let manager = EarlierReferenceTests.manager(fixture)
+            let manager = ExistingReferenceTests.manager(fixture)
             manager.options = fixture.options(isStaged: isStaged)
             manager.usesStoreSpecificMigrationManager = !isStaged
             manager.options.onInvalid = .reject
@@ -169,7 +169,7 @@ struct EarlierReferenceTests {
             parsing: "TERNARY($source.name == 'Author 2', nil, $source.name)")
         let migration = try Self.inTurn(fixture, authors)
         let checked = try migration.check()
-        #expect(checked.hasInvalidEarlierObjects && checked.fails(migration.options))
+        #expect(checked.hasInvalidExistingObjects && checked.fails(migration.options))
         let (error, changes) = try fixture.ending { _ in try migration.run() }
         #expect(changes == [])
         #expect(error?.category == .data)
@@ -189,7 +189,7 @@ struct EarlierReferenceTests {
         }
         let migration = try Self.inTurn(fixture, books)
         let checked = try migration.check()
-        #expect(checked.hasInvalidEarlierObjects != areRejected && checked.fails(migration.options) != areRejected)
+        #expect(checked.hasInvalidExistingObjects != areRejected && checked.fails(migration.options) != areRejected)
         #expect(checked.rejectedObjects == (areRejected ? 40 : 0))
         if areRejected {
             #expect(try migration.run().rejects?.objects == 40)
