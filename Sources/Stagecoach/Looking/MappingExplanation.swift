@@ -334,13 +334,12 @@ final class MappingExplanation {
         }
         let bounds = CountBounds(relationship)
         guard !bounds.isEmpty else { return }
-        let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
         guard isKnown, !plan.hasPolicies(beside: mapping) else {
             result.stages.append("\(relationship.name) takes \(bounds.text) objects: counted when its links are known")
             isOpen = true
             return
         }
-        guard count < bounds.least || count > bounds.most || count > 0 && count < bounds.leastWhenAny else { return }
+        guard let rule = bounds.broken(by: count) else { return }
         var origin: RelationshipDescription?
         if planned.keepsMembers, case .lookup(let argument, _)? = planned.value { origin = argument.singleRelationship }
         result.broken.append(

@@ -273,9 +273,16 @@ open class ManagedObject: NSObject {
     /// - Parameters:
     ///   - value: the value; a subclass may replace it.
     ///   - key: the property's name.
-    /// - Throws: `object.unknownKey`; `validation.…` (65), as ``validateForInsert()``.
+    /// - Throws: `object.unknownKey`; `value.type` or `value.outOfRange` for a value that the attribute cannot have;
+    ///   `validation.…` (65), as ``validateForInsert()``.
     open func validateValue(_ value: inout AnyObject?, forKey key: String) throws {
         try ObjectValidation(object: self).check(value, forKey: key)
+    }
+
+    /// Returns the compiled rules of the entity's attributes. A context keeps them; without one each call compiles them.
+    final func rules() throws(MigrationError) -> ObjectRules {
+        guard let context else { return try ObjectRules(place.entity) }
+        return try context.rules(of: place.entity)
     }
 
     /// Does nothing: access is not observed.

@@ -73,6 +73,8 @@ public final class ManagedObjectContext: NSObject {
     /// The transformable attributes by entity index and name; empty if there are none, or if their values are bytes.
     private let transformables: [[String: AttributeDescription]]
     private var placeholders: Int64 = 0
+    /// The compiled rules of the entities whose objects were validated, by the entity's index.
+    private var rules: [Int: ObjectRules] = [:]
     /// The mutable view of an ordered relationship that was made last. Code that adds one member after the other asks for it
     /// each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
@@ -544,6 +546,14 @@ public final class ManagedObjectContext: NSObject {
         } catch {
             record(error, object, key)
         }
+    }
+
+    /// Returns the compiled rules of an entity's attributes.
+    func rules(of entity: EntityDescription) throws(MigrationError) -> ObjectRules {
+        if let known = rules[entity.index] { return known }
+        let compiled = try ObjectRules(entity)
+        rules[entity.index] = compiled
+        return compiled
     }
 
     /// Sets every element of a composite attribute, or none if the value is no dictionary that fits it.

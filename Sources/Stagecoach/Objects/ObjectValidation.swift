@@ -1,30 +1,47 @@
 import Diagnostics
 import Foundation
 import ManagedModel
-import Mapping
+import Rows
 
-/// Checks the model's rules for one object, as a policy sees it.
+/// The compiled rules of the attributes of one entity, for the values of its objects.
+struct ObjectRules {
+    struct Rule {
+        let attribute: AttributeDescription
+        let column: ColumnRule
+        /// The attributes of the optional composite that requires a value. If none has one, the composite is nil.
+        let composite: [String]
+    }
+
+    /// The rules in the order of the attributes.
+    let all: [Rule]
+
+    /// - Throws: `model.regularExpression` (78) for a pattern that does not compile.
+    init(_ entity: EntityDescription) throws(MigrationError) {
+        all = try entity.attributes.map { attribute throws(MigrationError) in
+            Rule(
+                attribute: attribute, column: try ColumnRule(attribute, column: 0),
+                composite: entity.attributesRequiring(attribute).map(\.name))
+        }
+    }
+
+    subscript(name: String) -> Rule? { all.first { $0.attribute.name == name } }
+}
+
+/// Checks the model's rules for one object, as a policy sees it. Its values are checked in the form in which a row stores
+/// them, by the rules of rows: ``ColumnRule`` and ``CountBounds``.
 struct ObjectValidation {
     let object: ManagedObject
 
-    /// Checks all rules.
+    /// Checks all rules. Nothing is checked that the store computes or does not hold: derived and transient properties.
     ///
     /// - Throws: `validation.…` (65) for the first rule that is broken; its `NSError` has those of all properties.
     func run() throws {
         var broken = BrokenRuleErrors()
-        for attribute in object.entity.attributes where !attribute.isTransient {
-            let value = object.primitiveValue(forKey: attribute.name)
-            try broken.keep {
-                if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
-                    throw failure(
-                        "validation.missing", "An element that its composite requires has no value", attribute.name)
-                }
-                try check(attribute.definition, value)
-            }
+        for rule in try object.rules().all where rule.attribute.isStored && !rule.attribute.isDerived {
+            try check(rule, object.primitiveValue(forKey: rule.attribute.name), &broken)
         }
         for relationship in object.entity.relationships where !relationship.isTransient {
-            let value = object.value(forKey: relationship.name)
-            try broken.keep { try check(relationship, members: ValueBridge.items(of: value), value) }
+            try check(relationship, object.value(forKey: relationship.name), &broken)
         }
         try broken.end(of: object)
     }
@@ -38,106 +55,95 @@ struct ObjectValidation {
         where relationship.deleteRule == .deny && !relationship.isTransient {
             let value = object.value(forKey: relationship.name)
             if ValueBridge.items(of: value).isEmpty { continue }
-            var error = failure(
-                "validation.deniedDelete", "The relationship denies a deletion while it has objects",
-                relationship.name, value)
-            error.remedy = "Delete these objects first, or relax the delete rule in the model"
-            denied.add(error)
+            var error = MigrationError(
+                "validation.deniedDelete", .data, "The relationship denies a deletion while it has objects",
+                remedy: "Delete these objects first, or relax the delete rule in the model")
+            error.cocoa = CocoaDetails(nil, value.map { [NSValidationValueErrorKey: $0] } ?? [:])
+            denied.add(named(error, relationship.name))
         }
         try denied.end(of: object)
     }
 
     /// Checks the rules of one property for a value.
     ///
-    /// - Throws: `object.unknownKey`, `validation.…` (65).
+    /// - Throws: `object.unknownKey`, `validation.…`, `value.type` and `value.outOfRange` (65).
     func check(_ value: Any?, forKey key: String) throws {
         let value = ValueBridge.unwrapped(value)
-        if let attribute = object.entity.attribute(named: key) {
-            try check(attribute.definition, value)
+        var broken = BrokenRuleErrors()
+        if let rule = try object.rules()[key] {
+            try check(rule, value, &broken)
         } else if let relationship = object.entity.relationship(named: key) {
-            try check(relationship, members: ValueBridge.items(of: value), value)
+            try check(relationship, value, &broken)
         } else if object.entity.composite(named: key) == nil {
             throw ObjectFailure.unknownKey(key, object)
         }
+        try broken.end(of: object)
     }
 
+    private func check(_ rule: ObjectRules.Rule, _ value: Any?, _ errors: inout BrokenRuleErrors) throws {
+        let (attribute, column) = (rule.attribute, rule.column)
+        if value == nil, !rule.composite.isEmpty,
+            rule.composite.allSatisfy({ object.primitiveValue(forKey: $0) == nil })
+        {
+            return
+        }
+        var batch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 256)
+        let row = batch.appendRow(key: object.key)
+        batch[row, 0] = .null
+        let isStorable =
+            switch attribute.attributeType {
+            case .undefined, .objectID, .composite: false
+            case .transformable: value is Data
+            default: true
+            }
+        if isStorable {
+            do {
+                try ValueBridge.store(
+                    value, type: attribute.attributeType, isExternal: column.markerBytes == 1, in: &batch, row: row,
+                    slot: 0)
+            } catch { throw error.inside(object.errorContext(property: attribute.name)) }
+        } else if value != nil {
+            // No column holds the value as it is, so that it can only be missing.
+            batch[row, 0] = .reference(key: 0, entity: 0)
+        }
+        let cell = batch[row, 0]
+        try column.check(cell, in: batch, of: object.objectID.shortName) { kind, bound in
+            let shown = ShortValue.text(cell, batch, type: column.type, markerBytes: column.markerBytes)
+            errors.add(failure(kind, attribute.name, attribute.definition, shown, bound, value))
+        }
+    }
+
+    private func check(
+        _ relationship: RelationshipDescription, _ value: Any?, _ errors: inout BrokenRuleErrors
+    ) throws {
+        let bounds = CountBounds(relationship)
+        let count = ValueBridge.items(of: value).count
+        guard let kind = bounds.broken(by: count) else { return }
+        let (shown, bound) = (count == 0 ? nil : String(count), relationship.isToMany ? bounds.text : nil)
+        errors.add(failure(kind, relationship.name, nil, shown, bound, value))
+    }
+
+    /// Returns the error of a broken rule: that of a row, with the object.
     private func failure(
-        _ code: MigrationError.Code, _ message: String, _ property: String, _ value: Any? = nil,
-        _ predicate: FormatPredicate? = nil, cocoa: Int? = nil
+        _ rule: ValidationRule, _ property: String, _ attribute: AttributeDefinition?, _ shown: String?,
+        _ bound: String?, _ value: Any?
     ) -> MigrationError {
-        var error = MigrationError(code, .data, message, context: object.errorContext(property: property))
-        var info: [String: Any] = [NSValidationObjectErrorKey: object]
-        info[NSValidationValueErrorKey] = value
-        info[NSValidationPredicateErrorKey] = predicate
-        error.cocoa = CocoaDetails(cocoa, info)
+        var broken = BrokenRule(
+            table: object.place.table, key: object.key, entity: object.entity.index,
+            entityName: object.entity.definition.name, property: property, rule: rule, value: shown, bound: bound,
+            isRelationship: attribute == nil, attribute: attribute)
+        broken.object = value
+        var error = broken.error(nil)
+        error.remedy = "Give the property another value, or relax the rule in the model"
+        return named(error, property)
+    }
+
+    private func named(_ error: MigrationError, _ property: String) -> MigrationError {
+        var error = error
+        error.context = object.errorContext(property: property)
+        var info = error.cocoa?.userInfo ?? [:]
+        info[NSValidationObjectErrorKey] = object
+        error.cocoa = CocoaDetails(error.cocoa?.code, info)
         return error
-    }
-
-    private func check(_ rule: AttributeDefinition, _ value: Any?) throws {
-        guard let value else {
-            if rule.isOptional { return }
-            throw failure("validation.missing", "A required attribute has no value", rule.name)
-        }
-        for predicate in ValuePredicate.all(of: rule) where predicate.isBroken(by: value) {
-            throw failure(
-                "validation.predicate", "The value does not satisfy the validation predicate \(predicate.text)",
-                rule.name, value, rule.predicate(of: .predicate, text: predicate.text))
-        }
-        if let number = (value as? Date)?.timeIntervalSinceReferenceDate ?? (value as? NSNumber)?.doubleValue {
-            let isDate = value is Date
-            if let least = rule.minimum.flatMap(NumberBound.init)?.real, number < least {
-                throw failure(
-                    "validation.tooSmall", "The value is below the least one the model allows", rule.name, value,
-                    rule.predicate(of: .minimum),
-                    cocoa: isDate ? NSValidationDateTooSoonError : nil)
-            }
-            if let most = rule.maximum.flatMap(NumberBound.init)?.real, number > most {
-                throw failure(
-                    "validation.tooLarge", "The value is above the greatest one the model allows", rule.name, value,
-                    rule.predicate(of: .maximum),
-                    cocoa: isDate ? NSValidationDateTooLateError : nil)
-            }
-        }
-        guard let text = value as? String else { return }
-        let length = text.utf16.count
-        if let least = rule.minimumLength, length < least {
-            throw failure(
-                "validation.tooShort", "The text is shorter than the model allows", rule.name, value,
-                rule.predicate(of: .minimumLength))
-        }
-        if let most = rule.maximumLength, length > most {
-            throw failure(
-                "validation.tooLong", "The text is longer than the model allows", rule.name, value,
-                rule.predicate(of: .maximumLength))
-        }
-        guard let pattern = rule.regularExpression else { return }
-        let isMatching: Bool
-        do throws(ProgramFault) { isMatching = try TextPattern(regularExpression: pattern).matches(text) } catch {
-            throw error.described(.data, in: .init())
-        }
-        guard isMatching else {
-            throw failure(
-                "validation.pattern", "The text does not match the model's regular expression", rule.name, value,
-                rule.predicate(of: .pattern))
-        }
-    }
-
-    private func check(_ relationship: RelationshipDescription, members: [Any], _ value: Any?) throws {
-        let count = members.count
-        if count == 0 {
-            if CountBounds(relationship).least == 0 { return }
-            throw failure("validation.missing", "A required relationship has no destination", relationship.name)
-        }
-        guard relationship.isToMany else { return }
-        if count < relationship.minCount {
-            throw failure(
-                "validation.tooFew", "The relationship has fewer objects than the model asks for", relationship.name,
-                value)
-        }
-        if relationship.maxCount > 0, count > relationship.maxCount {
-            throw failure(
-                "validation.tooMany", "The relationship has more objects than the model allows", relationship.name,
-                value)
-        }
     }
 }

@@ -60,7 +60,7 @@ struct CountRules {
         while try statement.step() {
             try run.services.checkCancelled()
             let count = Int(statement.integer(1))
-            let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
+            guard let rule = bounds.broken(by: count) else { continue }
             let isOfSource = Self.isOfSource(count, bounds, relationship, origin)
             let broken = BrokenRule(
                 table: schema.tableIndex(of: owner), key: statement.integer(0), entity: owner.index,
@@ -106,10 +106,15 @@ struct CountBounds {
     /// Reads the bounds of a relationship. A required to-many without a minimum may be empty: stores written by Core
     /// Data hold such objects (wire's store2-53-0, whose cached model says required and NSMinCount 0, twelve times).
     init(_ relationship: RelationshipDescription) {
-        let minimum = relationship.isToMany ? relationship.minCount : max(1, relationship.minCount)
-        least = relationship.isOptional ? 0 : minimum
-        leastWhenAny = relationship.minCount
+        leastWhenAny = relationship.isToMany ? relationship.minCount : 1
+        least = relationship.isOptional ? 0 : leastWhenAny
         most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
+    }
+
+    /// Returns the rule that a number of objects breaks; nil if the model allows the number.
+    func broken(by count: Int) -> ValidationRule? {
+        if count == 0 { return least > 0 ? .required : nil }
+        return count > most ? .maximumCount : count < leastWhenAny ? .minimumCount : nil
     }
 
     var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }

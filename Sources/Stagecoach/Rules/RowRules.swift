@@ -76,7 +76,9 @@ struct RowRules {
             if typed?.contains(column) ?? true {
                 types.add(attribute, column: column, isExcused: excuses && copied[column] != nil)
             }
-            var rule = try ColumnRule(attribute, of: entity, column: column, schema)
+            var rule = try ColumnRule(
+                attribute, column: column,
+                composite: entity.attributesRequiring(attribute).compactMap(schema.column(of:)))
             if let old = copied[column] { rule.ofSource = RowRules.rules(of: attribute, sharedWith: old) }
             if !rule.isEmpty { rules.append(rule) }
         }
@@ -163,7 +165,7 @@ struct RowRules {
             let cell = batch[row, glance.column]
             if glance.passes(cell.kind) || isInNilComposite(glance, batch, row: row) { continue }
             let rule = rules[index]
-            func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
+            try rule.check(cell, in: batch, of: "\(entityName)/p\(batch.key(row))") { kind, bound in
                 let isOfSource = rule.ofSource.contains(kind)
                 var broken = BrokenRule(
                     table: table, key: batch.key(row), entity: entity, entityName: entityName,
@@ -177,62 +179,6 @@ struct RowRules {
                 }
                 try found(broken, excuses && isOfSource)
             }
-            switch cell.kind {
-            case .null, .absent, .rawRecord: if rule.isRequired { try broken(.required) }
-            case .integer, .real:
-                if let least = rule.minimum, least.isAbove(cell) { try broken(.minimum, least.text(rule.type)) }
-                if let most = rule.maximum, most.isBelow(cell) { try broken(.maximum, most.text(rule.type)) }
-            case .reference: break
-            case .blob:
-                guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
-                // A marker other than 1 refers to a file, whose length is not known here.
-                if rule.markerBytes == 1, batch.bytes(cell).first != 1 { break }
-                let length = Int(cell.length) - rule.markerBytes
-                if let least = rule.minimumLength, length < least { try broken(.minimumLength, least.counted("byte")) }
-                if let most = rule.maximumLength, length > most { try broken(.maximumLength, most.counted("byte")) }
-            case .huge:
-                let value = batch.huge(cell)
-                if value.isText, rule.pattern != nil { throw value.source.refusal(value, for: "a regular expression") }
-                guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
-                // A reference to a file is never this long, so the value itself is here, behind its marker.
-                let length = value.isText ? try RowRules.length(value) : value.count - rule.markerBytes
-                let unit = value.isText ? "characters" : "bytes"
-                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) \(unit)") }
-                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) \(unit)") }
-            case .text:
-                guard rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil else { break }
-                let bytes = batch.bytes(cell)
-                let length = RowRules.length(bytes)
-                if let least = rule.minimumLength, length < least {
-                    try broken(.minimumLength, least.counted("character"))
-                }
-                if let most = rule.maximumLength, length > most {
-                    try broken(.maximumLength, most.counted("character"))
-                }
-                if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
-            }
-            guard !rule.predicates.isEmpty, let type = rule.type else { continue }
-            let value = try ValueBridge.object(cell, in: batch, type: type, isExternal: rule.markerBytes == 1)
-            for predicate in rule.predicates where predicate.isBroken(by: value) {
-                try broken(.predicate, predicate.text)
-            }
         }
-    }
-
-    /// Returns the length of a huge text. Its bytes are read once.
-    private static func length(_ value: HugeValue) throws(MigrationError) -> Int {
-        var units = 0
-        try value.source.read(value) { part throws(MigrationError) in units += length(part) }
-        return units
-    }
-
-    /// Returns the length of UTF-8 text as NSString counts it: in UTF-16 units.
-    static func length(_ bytes: UnsafeRawBufferPointer) -> Int {
-        var units = 0
-        for byte in bytes {
-            if byte & 0xC0 != 0x80 { units += 1 }
-            if byte >= 0xF0 { units += 1 }
-        }
-        return units
     }
 }

@@ -20,7 +20,8 @@ struct VerifiedRules {
     init(entity: EntityDescription, schema: StoreSchema) throws(MigrationError) {
         for attribute in entity.attributes where !attribute.isDerived {
             guard let column = schema.column(of: attribute) else { continue }
-            rules.append(try ColumnRule(attribute, of: entity, column: column, schema))
+            let composite = entity.attributesRequiring(attribute).compactMap(schema.column(of:))
+            rules.append(try ColumnRule(attribute, column: column, composite: composite))
         }
         rules.removeAll(where: \.isEmpty)
         for relationship in entity.relationships where !relationship.isOptional {
@@ -47,7 +48,7 @@ struct VerifiedRules {
                 if let least = rule.minimum, least.isAbove(number) { note("\(least.text(rule.type)) or more") }
                 if let most = rule.maximum, most.isBelow(number) { note("\(most.text(rule.type)) or less") }
             case .text(let bytes):
-                let units = RowRules.length(bytes)
+                let units = ColumnRule.length(bytes)
                 if let least = rule.minimumLength, units < least { note(least.counted("character") + " or more") }
                 if let most = rule.maximumLength, units > most { note(most.counted("character") + " or less") }
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { note("a text like \(pattern.text)") }
