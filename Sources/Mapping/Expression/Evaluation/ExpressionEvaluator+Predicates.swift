@@ -172,7 +172,7 @@ private enum PatternCache {
     }
 
     static let capacity = 64
-    /// The length of the longest cached pattern, as a pattern may have 10,000 states. Longer ones are compiled each time.
+    /// The length of the longest cached pattern. Longer ones are compiled each time, so that the cache stays small.
     static let longest = 200
 
     private static let known = Mutex<[Key: TextPattern]>([:])
