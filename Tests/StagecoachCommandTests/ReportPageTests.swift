@@ -11,7 +11,7 @@ import Testing
 struct ReportPageTests {
     private let hostile = ReportPartTests.hostile
 
-    private func account(_ outcome: RunAccount.Outcome) -> RunAccount {
+    private func account(_ outcome: RunOutcome) -> RunAccount {
         RunAccount(
             outcome: outcome, source: hostile, destination: hostile, names: names, command: ["stagecoach", hostile],
             folder: hostile, started: Date(timeIntervalSinceReferenceDate: 0))
@@ -163,7 +163,7 @@ struct ReportPageTests {
 
     @Test("A run that failed tells why, in each form, and its report may be replaced")
     func failure() throws {
-        for outcome in [RunAccount.Outcome.failed, .interrupted] {
+        for outcome in [RunOutcome.failed, .interrupted] {
             var account = account(outcome)
             let error = MigrationError(
                 "row.invalid", outcome == .failed ? .data : .temporary, "A value \(hostile) is wrong",

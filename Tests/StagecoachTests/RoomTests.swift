@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The rule of the rooms: a file uses types of its own room and of those before it, and of the modules that its target
-/// depends on.
+/// depends on. Closures that a lower room calls and a higher one gives are not found: no list of words tells them from others.
 @Suite("Rooms")
 struct RoomTests {
     /// The rooms of the module `Stagecoach`, each with what it is about. A room uses only those before it.
@@ -50,6 +50,92 @@ struct RoomTests {
         "Looking",
     ]
 
+    /// The rooms of the other modules that have folders, in their order.
+    private static let otherRooms = [
+        "SpillStorage": [
+            // Values of states as bytes.
+            "States",
+            // Memory limits and what the process takes.
+            "Memory",
+            // Calls of files, the work directory.
+            "Files",
+            // Blocks of compressed columns.
+            "Blocks",
+            // The journal of a run.
+            "Journal",
+            // Sets and numberings of keys.
+            "Keys",
+            // Sorted records of words.
+            "Records",
+            // Spilled rows.
+            "Rows",
+            // Sorted entries of bytes.
+            "Entries",
+            // Pairs of source and destination objects.
+            "Associations",
+        ],
+        "CoreDataStore": [
+            // Connections, files, names in SQL.
+            "SQLite",
+            // Core Data's tables, columns and indexes for a model.
+            "Schema",
+            // A store as it stands in its file: its layout, its rows.
+            "Reading",
+            // The forms, names and objects of the source's file that the destination keeps.
+            "Carried",
+            // A destination's rows, indexes and metadata.
+            "Writing",
+            // Values in files of their own.
+            "External",
+            // The comparison of a store with what Core Data would make.
+            "Fidelity",
+        ],
+        "Mapping": [
+            // Expressions and predicates: text, tree, program, value.
+            "Expression",
+            // Mapping models, entity mappings, property mappings.
+            "Model",
+            // Mapping models that nobody wrote.
+            "Inference",
+            // The check of expressions against the models.
+            "Checking",
+            // Files of mapping models.
+            "Reading",
+            // Two mapping models as one.
+            "Composition",
+        ],
+        "StagecoachCommand": [
+            // Streams, signals, errors in words.
+            "Console",
+            // Options and operands of the command line.
+            "Arguments",
+            // Stores, models, mapping models and policies that arguments name.
+            "Inputs",
+            // Policies of other platforms.
+            "Porting",
+            // The results of commands, for text and for JSON.
+            "Outlines",
+            // Results in words.
+            "Wording",
+            // Files of reports.
+            "Reporting",
+            // Progress while a command works.
+            "Progress",
+            // The manual page.
+            "Manual",
+            // Many stores.
+            "Batch",
+            // The commands.
+            "Commands",
+            // The command `demo`.
+            "Demo",
+            // Completions of shells.
+            "Completion",
+            // `Command`, which runs a command, and the process around it.
+            SourceRooms.screen,
+        ],
+    ]
+
     /// The uses of later rooms that are allowed, each with its reason.
     private static let allowed: [SourceRooms.Finding] = [
         // `addPersistentStore`, Core Data's way to open a store, migrates it if its options ask for that.
@@ -73,6 +159,15 @@ struct RoomTests {
             Issue.record("\(finding.description)")
         }
         #expect(module.upwardUses.isSuperset(of: Self.allowed), "an exception that nothing needs any more")
+    }
+
+    @Test("No file of another module uses a type of a later room", arguments: otherRooms.keys.sorted())
+    func order(inModule name: String) throws {
+        let module = SourceRooms(
+            try SourceRooms.sources(in: Self.sources.appendingPathComponent(name)), order: Self.otherRooms[name] ?? [])
+        #expect(module.unknownRooms.isEmpty)
+        // A file may extend a type of a room before its own: a reader of files adds itself to the model that it reads.
+        for finding in module.upwardUses { Issue.record("\(name): \(finding.description)") }
     }
 
     @Test("The repository's top level has what belongs there, and nothing that a tool left")

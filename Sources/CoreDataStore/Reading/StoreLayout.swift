@@ -72,6 +72,34 @@ package struct SourceJoinSide: Sendable, Equatable {
     package var orderColumn: String?
 }
 
+extension StoreSchema {
+    /// Returns the schema with the names and entity numbers of one file, for writing into an existing store.
+    ///
+    /// Indices stay the same, so a plan by indices is valid for both. A file that was altered in place has its columns in
+    /// another order, leftover columns, or join tables with an older name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
+    ///
+    /// - Parameter layout: the layout of a file of the same model.
+    /// - Complexity: O(columns).
+    package func adopting(_ layout: StoreLayout) -> StoreSchema {
+        var adopted = self
+        for (index, found) in layout.tables.enumerated() {
+            adopted.tables[index].name = found.name
+            for (column, name) in found.columns.enumerated() { adopted.tables[index].columns[column].name = name }
+        }
+        for (index, found) in layout.joinTables.enumerated() {
+            adopted.joinTables[index].name = found.name
+            for (side, place) in found.sides.enumerated() {
+                adopted.joinTables[index].sides[side].column = place.column
+                adopted.joinTables[index].sides[side].orderColumn = place.orderColumn
+            }
+        }
+        adopted.entityNumbers = model.entities.indices.map(layout.fileNumber(ofEntity:))
+        adopted.entityByNumber = layout.entityByFileNumber
+        adopted.sourceNames = []
+        return adopted
+    }
+}
+
 extension String {
     /// The text as an SQL identifier.
     package var quoted: String { SQLName.enclosed(self, in: "\"") }

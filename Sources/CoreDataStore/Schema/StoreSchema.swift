@@ -8,11 +8,11 @@ import ManagedModel
 package struct StoreSchema: Sendable {
     package private(set) var model: ManagedObjectModel
     /// The Z_ENT by entity index.
-    package private(set) var entityNumbers: [Int]
+    package internal(set) var entityNumbers: [Int]
     /// The entity index by Z_ENT.
-    package private(set) var entityByNumber: [Int: Int]
+    package internal(set) var entityByNumber: [Int: Int]
     /// The tables, one for each root entity, by Z_ENT of the root.
-    package private(set) var tables: [EntityTable]
+    package internal(set) var tables: [EntityTable]
     /// The table index by entity index.
     package let tableByEntity: [Int]
     /// The join tables, in the order in which Core Data creates them.
@@ -62,32 +62,6 @@ package struct StoreSchema: Sendable {
     /// Returns the storage of a relationship's links.
     package func storage(of relationship: RelationshipDescription) -> RelationshipStorage {
         relationshipStorage[relationship.reference] ?? .none
-    }
-
-    /// Returns the schema with the names and entity numbers of one file, for writing into an existing store.
-    ///
-    /// Indices stay the same, so a plan by indices is valid for both. A file that was altered in place has its columns in
-    /// another order, leftover columns, or join tables with an older name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
-    ///
-    /// - Parameter layout: the layout of a file of the same model.
-    /// - Complexity: O(columns).
-    package func adopting(_ layout: StoreLayout) -> StoreSchema {
-        var adopted = self
-        for (index, found) in layout.tables.enumerated() {
-            adopted.tables[index].name = found.name
-            for (column, name) in found.columns.enumerated() { adopted.tables[index].columns[column].name = name }
-        }
-        for (index, found) in layout.joinTables.enumerated() {
-            adopted.joinTables[index].name = found.name
-            for (side, place) in found.sides.enumerated() {
-                adopted.joinTables[index].sides[side].column = place.column
-                adopted.joinTables[index].sides[side].orderColumn = place.orderColumn
-            }
-        }
-        adopted.entityNumbers = model.entities.indices.map(layout.fileNumber(ofEntity:))
-        adopted.entityByNumber = layout.entityByFileNumber
-        adopted.sourceNames = []
-        return adopted
     }
 }
 

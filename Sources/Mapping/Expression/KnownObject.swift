@@ -4,7 +4,8 @@ import ManagedModel
 /// The classes of objects other than managed objects that expressions can reach, with the keys of Core Data's classes.
 ///
 /// One table gives both the kind of a key's value, before any row is read, and the value itself at a row. So every key that
-/// passes the check has a value, and an unknown key is refused when the mapping model is loaded.
+/// passes the check has a value, and an unknown key is refused when the mapping model is loaded. The tables of mapping models
+/// stand in the room of these.
 package enum KnownObject: String, Sendable, CaseIterable {
     case manager, entityPolicy, entityMapping, propertyMapping, mappingModel, model, entity, attribute, relationship
     case objectID, context, fetchRequest, expression
@@ -16,32 +17,19 @@ package enum KnownObject: String, Sendable, CaseIterable {
         let value: @Sendable (Any) -> Any?
     }
 
-    /// Finds the class of a value; nil for values without a table. The manager and policies are not found here: they answer for
-    /// themselves.
-    init?(of value: Any) {
-        switch value {
-        case is EntityMapping: self = .entityMapping
-        case is PropertyMapping: self = .propertyMapping
-        case is MappingModel: self = .mappingModel
-        case is ManagedObjectModel: self = .model
-        case is EntityDescription: self = .entity
-        case is NSAttributeDescription: self = .attribute
-        case is NSRelationshipDescription: self = .relationship
-        case is any ExpressionObjectID: self = .objectID
-        case is any ExpressionFetching: self = .context
-        case is ValueExpression: self = .expression
-        default: return nil
+    /// Returns the keys of an object's class; nil for another object. The manager and policies are not found here: they answer
+    /// for themselves.
+    static func keys(of object: Any) -> [String: Key]? {
+        switch object {
+        case let keyed as any KeyedObject: type(of: keyed).keys
+        case is any ExpressionObjectID: objectIDs
+        case is any ExpressionFetching: [:]
+        default: nil
         }
     }
 
     /// True if objects of the class may have keys that no table lists: stored properties, registered functions.
     var isOpen: Bool { self == .manager || self == .entityPolicy }
-
-    /// Returns the key of a name; nil for an unknown name.
-    func key(_ name: String) -> Key? { Self.tables[self]?[name] }
-
-    /// The names of the keys, in order.
-    var keyNames: [String] { (Self.tables[self] ?? [:]).keys.sorted() }
 
     // MARK: Keys of managed objects
 
@@ -60,28 +48,22 @@ package enum KnownObject: String, Sendable, CaseIterable {
 
     // MARK: The tables
 
-    private static let tables: [KnownObject: [String: Key]] = [
-        .manager: managers, .entityMapping: entityMappings, .propertyMapping: propertyMappings,
-        .mappingModel: mappingModels, .model: models, .entity: entities, .attribute: attributes,
-        .relationship: relationships, .objectID: objectIDs, .expression: expressions,
-    ]
+    typealias Row<Object> = (ExpressionKind, PartialKeyPath<Object> & Sendable)
 
-    private typealias Row<Object> = (ExpressionKind, PartialKeyPath<Object> & Sendable)
-
-    private static func table<Object>(_ rows: [String: Row<Object>]) -> [String: Key] {
+    static func table<Object>(_ rows: [String: Row<Object>]) -> [String: Key] {
         rows.mapValues { kind, path in Key(kind: kind) { ($0 as? Object).map { $0[keyPath: path] } } }
     }
 
-    private static func service(_ object: KnownObject) -> ExpressionKind { .service(object, object.rawValue) }
+    static func service(_ object: KnownObject) -> ExpressionKind { .service(object, object.rawValue) }
 
-    private static func list(_ object: KnownObject) -> ExpressionKind {
+    static func list(_ object: KnownObject) -> ExpressionKind {
         .collection(service(object), isOrdered: true)
     }
 
     /// Makes a key of the manager, which reads its values itself.
     private static func own(_ kind: ExpressionKind) -> Key { Key(kind: kind) { _ in nil } }
 
-    private static let managers: [String: Key] = [
+    static let managers: [String: Key] = [
         "sourceContext": own(.service(.context, "$manager.sourceContext")),
         "destinationContext": own(.service(.context, "$manager.destinationContext")),
         "sourceModel": own(.service(.model, "$manager.sourceModel")),
@@ -92,35 +74,10 @@ package enum KnownObject: String, Sendable, CaseIterable {
         "usesStoreSpecificMigrationManager": own(.value(.boolean)),
     ]
 
-    private static let (text, truth) = (ExpressionKind.value(.text), ExpressionKind.value(.boolean))
-    private static let userInfo = ExpressionKind.dictionary(.unknown)
+    static let (text, truth) = (ExpressionKind.value(.text), ExpressionKind.value(.boolean))
+    static let userInfo = ExpressionKind.dictionary(.unknown)
 
-    private static let entityMappings = table(
-        [
-            "name": (text, \.name), "mappingType": (.value(.integer), \.mappingType.rawValue),
-            "sourceEntityName": (text, \.sourceEntityName), "destinationEntityName": (text, \.destinationEntityName),
-            "sourceEntityVersionHash": (.value(.data), \.sourceEntityVersionHash),
-            "destinationEntityVersionHash": (.value(.data), \.destinationEntityVersionHash),
-            "attributeMappings": (list(.propertyMapping), \.attributeMappings),
-            "relationshipMappings": (list(.propertyMapping), \.relationshipMappings),
-            "sourceExpression": (service(.expression), \.sourceExpression),
-            "entityMigrationPolicyClassName": (text, \.entityMigrationPolicyClassName),
-            "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<EntityMapping>])
-
-    private static let propertyMappings = table(
-        [
-            "name": (text, \.name), "valueExpression": (service(.expression), \.valueExpression),
-            "userInfo": (userInfo, \.userInfo),
-        ] as [String: Row<PropertyMapping>])
-
-    private static let mappingModels = table(
-        [
-            "entityMappings": (list(.entityMapping), \.entityMappings),
-            "entityMappingsByName": (.dictionary(service(.entityMapping)), \.entityMappingsByName),
-        ] as [String: Row<MappingModel>])
-
-    private static let models = table(
+    static let models = table(
         [
             "entities": (list(.entity), \.entities),
             "entitiesByName": (.dictionary(service(.entity)), \.entitiesByName),
@@ -130,7 +87,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "versionChecksum": (text, \.versionChecksum),
         ] as [String: Row<ManagedObjectModel>])
 
-    private static let entities = table(
+    static let entities = table(
         [
             "name": (text, \.name), "managedObjectClassName": (text, \.managedObjectClassName),
             "isAbstract": (truth, \.isAbstract), "abstract": (truth, \.isAbstract),
@@ -142,7 +99,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "versionHash": (.value(.data), \.versionHash), "userInfo": (userInfo, \.userInfo),
         ] as [String: Row<EntityDescription>])
 
-    private static let attributes = table(
+    static let attributes = table(
         [
             "name": (text, \.name), "attributeType": (.value(.integer), \.attributeType.rawValue),
             "isOptional": (truth, \.isOptional), "optional": (truth, \.isOptional),
@@ -151,7 +108,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "userInfo": (userInfo, \.userInfo),
         ] as [String: Row<NSAttributeDescription>])
 
-    private static let relationships = table(
+    static let relationships = table(
         [
             "name": (text, \.name), "destinationEntity": (service(.entity), \.destinationEntity),
             "isOptional": (truth, \.isOptional), "optional": (truth, \.isOptional),
@@ -160,7 +117,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
             "renamingIdentifier": (text, \.renamingIdentifier), "userInfo": (userInfo, \.userInfo),
         ] as [String: Row<NSRelationshipDescription>])
 
-    private static let objectIDs: [String: Key] = {
+    static let objectIDs: [String: Key] = {
         let isTemporary = Key(kind: truth) { ($0 as? any ExpressionObjectID)?.isTemporaryID }
         return [
             "URIRepresentation": Key(kind: .value(.uri)) { ($0 as? any ExpressionObjectID)?.uriRepresentation() },
@@ -169,7 +126,7 @@ package enum KnownObject: String, Sendable, CaseIterable {
         ]
     }()
 
-    private static let expressions = table(["description": (text, \.format)] as [String: Row<ValueExpression>])
+    static let expressions = table(["description": (text, \.format)] as [String: Row<ValueExpression>])
 }
 
 extension ManagedObjectModel {
@@ -186,3 +143,17 @@ package protocol ExpressionObjectID: AnyObject {
     /// Returns the URI of the object.
     func uriRepresentation() -> URL
 }
+
+/// A class whose objects expressions read by key.
+protocol KeyedObject {
+    /// The keys of the class.
+    static var keys: [String: KnownObject.Key] { get }
+}
+
+extension ManagedObjectModel: KeyedObject { static var keys: [String: KnownObject.Key] { KnownObject.models } }
+extension EntityDescription: KeyedObject { static var keys: [String: KnownObject.Key] { KnownObject.entities } }
+extension NSAttributeDescription: KeyedObject { static var keys: [String: KnownObject.Key] { KnownObject.attributes } }
+extension NSRelationshipDescription: KeyedObject {
+    static var keys: [String: KnownObject.Key] { KnownObject.relationships }
+}
+extension ValueExpression: KeyedObject { static var keys: [String: KnownObject.Key] { KnownObject.expressions } }

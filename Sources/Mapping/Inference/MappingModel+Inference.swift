@@ -33,19 +33,6 @@ extension MappingModel {
         return model
     }
 
-    /// Infers the mapping model, with changes to it: ``inferred(from:to:unmappable:)``.
-    ///
-    /// - Throws: `mapping.…`, `expression.…` and `inference.hierarchies` (78) too.
-    package static func inferred(
-        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties,
-        changes: [MappingChange]
-    ) throws(MigrationError) -> MappingModel {
-        guard !changes.isEmpty else { return try inferred(from: source, to: destination, unmappable: unmappable) }
-        return try read(
-            MappingFile(inferringBeside: changes), sourceModel: source, destinationModel: destination,
-            unmappable: unmappable, changes: changes)
-    }
-
     /// Returns the mapping model that is inferred, and the reasons why it may not be used.
     ///
     /// - Complexity: as ``inferred(from:to:unmappable:)``.

@@ -12,11 +12,3 @@ public enum UnmappableProperties: String, Sendable, CaseIterable {
     /// URI to text, a UUID to data. The others are refused.
     case convert
 }
-
-/// The reason why a property has no expression although it has a counterpart.
-package struct UnmappedProperty: Sendable, Equatable {
-    /// The source property whose values stay behind; nil if it is unknown.
-    package var source: String?
-    /// A sentence without a full stop.
-    package var reason: String
-}

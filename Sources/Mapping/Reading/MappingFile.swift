@@ -1,16 +1,6 @@
 import Diagnostics
 import Foundation
 
-/// The forms of a mapping model on disk.
-package enum MappingForm: String, Sendable, Encodable {
-    /// Stagecoach's own.
-    case json
-    /// Xcode's `.xcmappingmodel` folder, or the `xcmapping.xml` in it.
-    case xcode = "xcmappingmodel"
-    /// The output of Xcode's compiler: `.cdm`.
-    case compiled = "cdm"
-}
-
 /// The file of a mapping model, read as a whole: at most ``greatestByteCount``.
 package struct MappingFile {
     /// The size above which a file is not read as a mapping model. The largest known one, with two copies of its models, has 4

@@ -63,4 +63,17 @@ extension MappingModel {
             return model
         }
     }
+
+    /// Infers the mapping model, with changes to it: ``inferred(from:to:unmappable:)``.
+    ///
+    /// - Throws: `mapping.…`, `expression.…` and `inference.hierarchies` (78) too.
+    package static func inferred(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties,
+        changes: [MappingChange]
+    ) throws(MigrationError) -> MappingModel {
+        guard !changes.isEmpty else { return try inferred(from: source, to: destination, unmappable: unmappable) }
+        return try read(
+            MappingFile(inferringBeside: changes), sourceModel: source, destinationModel: destination,
+            unmappable: unmappable, changes: changes)
+    }
 }

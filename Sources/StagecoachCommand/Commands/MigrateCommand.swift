@@ -61,23 +61,3 @@ struct MigrateCommand {
         }
     }
 }
-
-/// The encodable result of a migration, with facts that only the command knows.
-struct MigrationResult: Encodable {
-    let report: MigrationReport
-    let names: MigrationNames
-
-    func encode(to encoder: any Encoder) throws {
-        try report.encode(to: encoder)
-        try names.encode(to: encoder)
-        try ["outcome": report.isDryRun ? RunAccount.Outcome.dryRun : .migrated].encode(to: encoder)
-    }
-}
-
-/// Encodes values as JSON for people and programs: sorted keys, indented, with a line end.
-enum JSONText {
-    static func text(_ value: some Encodable) throws -> String { try JSONEncoder.text(value) }
-
-    /// Returns the JSON on one line.
-    static func line(_ value: some Encodable) throws -> String { try JSONEncoder.text(value, []) }
-}

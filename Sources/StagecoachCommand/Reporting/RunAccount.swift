@@ -7,16 +7,7 @@ struct RunAccount: Encodable {
         case outcome, source, destination, command, folder, seconds, peakMemory, memoryLimit, spilledBytes
     }
 
-    /// The outcome of a run.
-    enum Outcome: String, Encodable {
-        case migrated
-        case dryRun
-        case failed
-        /// Ended by a signal, or because the source was written meanwhile. The same command may be run again.
-        case interrupted
-    }
-
-    var outcome: Outcome
+    var outcome: RunOutcome
     var source: String
     var destination: String
     var names: MigrationNames

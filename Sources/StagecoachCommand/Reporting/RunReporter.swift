@@ -97,7 +97,7 @@ final class RunReporter {
         return problems
     }
 
-    private func account(_ outcome: RunAccount.Outcome) -> RunAccount {
+    private func account(_ outcome: RunOutcome) -> RunAccount {
         var account = RunAccount(
             outcome: outcome, source: request.source, destination: request.destination,
             names: inputs?.names ?? MigrationNames(mapping: request.mapping), command: command,

@@ -72,8 +72,8 @@ extension ExpressionEvaluator {
         if let functions = object as? any ExpressionFunctions, functions.knows(selector: key) {
             return EvaluatedValue(try functions.call(selector: key, arguments: []))
         }
-        if let known = KnownObject(of: object) {
-            guard let key = known.key(key) else { throw Self.unknown(key, .object(object)) }
+        if let keys = KnownObject.keys(of: object) {
+            guard let key = keys[key] else { throw Self.unknown(key, .object(object)) }
             return EvaluatedValue(key.value(object))
         }
         // Other objects are read through their stored properties.
