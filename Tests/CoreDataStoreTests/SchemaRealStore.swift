@@ -60,10 +60,8 @@ struct SchemaRealStore {
         tables = try objects("table")
         indexes = try objects("index")
         triggers = try objects("trigger")
-        let keys = try connection.prepare(
+        let found = try connection.firstColumn(
             "SELECT Z_ENT || '|' || Z_NAME || '|' || Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT < 16000 ORDER BY Z_ENT")
-        var found: [String] = []
-        while try keys.step() { found.append(keys.text(0) ?? "") }
         primaryKeys = found
         if tables["Z_MODELCACHE"] != nil {
             let cache = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE")

@@ -71,13 +71,6 @@ struct WritingRealStoreTests {
         store.tables[join.name] == nil ? join.alternativeName ?? join.name : join.name
     }
 
-    private func texts(_ connection: Connection, _ sql: String) throws -> [String] {
-        let select = try connection.prepare(sql)
-        var found: [String] = []
-        while try select.step() { found.append(select.text(0) ?? "") }
-        return found
-    }
-
     /// Copies a query's rows through small batches and returns their count.
     private func copy(
         _ source: Connection, _ sql: String, slots: Int, isKeyed: Bool, to writer: any TableWriter

@@ -71,16 +71,13 @@ struct WritingStoreTests {
         #expect(try connection.integer("PRAGMA user_version") == 0)
         #expect(try connection.prepare("PRAGMA encoding").firstText() == "UTF-8")
         #expect(try connection.prepare("PRAGMA integrity_check").firstText() == "ok")
-        let master = try connection.prepare("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-        var statements: [String] = []
-        while try master.step() { statements.append(master.text(0) ?? "") }
+        let statements = try connection.firstColumn(
+            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
         #expect(
             statements == schema.tableStatements() + schema.fixedTableStatements() + schema.allIndexStatements)
 
-        let keys = try connection.prepare(
+        let rows = try connection.firstColumn(
             "SELECT Z_ENT || '|' || Z_NAME || '|' || Z_SUPER || '|' || Z_MAX FROM Z_PRIMARYKEY")
-        var rows: [String] = []
-        while try keys.step() { rows.append(keys.text(0) ?? "") }
         #expect(rows == ["1|Item|0|41", "2|Special|1|0", "3|Tag|0|7"])
         let cache = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE")
         #expect(try cache.step())
@@ -231,9 +228,8 @@ struct WritingStoreTests {
         try store.createTriggers()
         try W.finish(store)
         let connection = try W.open(store.path)
-        let select = try connection.prepare("SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
-        var statements: [String] = []
-        while try select.step() { statements.append(select.text(0) ?? "") }
+        let statements = try connection.firstColumn(
+            "SELECT sql FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid")
         #expect(statements == schema.triggerStatements && statements.count == 5)
     }
 }

@@ -7,12 +7,9 @@ import Testing
 
 @Suite("The built command: --append and several --mapping")
 struct CommandAppendTests {
-    private static func integer(_ sql: String, in path: String) throws -> Int64? {
-        try Connection(path: path, flags: SQLITE_OPEN_READONLY).integer(sql)
-    }
-
     private static func isSound(_ path: String) throws -> Bool {
-        try integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'", in: path) == 1
+        try StoreQuery.integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'", in: path)
+            == 1
     }
 
     /// The library, migrated, and the folder of another library whose books have numbers of their own.
@@ -56,11 +53,11 @@ struct CommandAppendTests {
             #expect(peak <= 64 << 20)
             #expect(report["isAppended"] as? Bool == true)
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
-            #expect(try Self.integer("SELECT count(*) FROM ZITEM", in: path) == Int64(45_000 * round))
-            #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: path) == Int64(5_000 * round))
-            #expect(try Self.integer("SELECT max(Z_PK) FROM ZAUTHOR", in: path) == Int64(5_000 * round))
+            #expect(try StoreQuery.integer("SELECT count(*) FROM ZITEM", in: path) == Int64(45_000 * round))
+            #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: path) == Int64(5_000 * round))
+            #expect(try StoreQuery.integer("SELECT max(Z_PK) FROM ZAUTHOR", in: path) == Int64(5_000 * round))
             #expect(
-                try Self.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'", in: path)
+                try StoreQuery.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'", in: path)
                     == Int64(5_000 * round))
         }
         let twin = try CommandBinary.run(line + ["--append"], in: folder.path)
@@ -68,7 +65,7 @@ struct CommandAppendTests {
         #expect(try Self.isSound(path))
         // Every copy of a section belongs to the copy of its book.
         #expect(
-            try Self.integer(
+            try StoreQuery.integer(
                 "SELECT count(*) FROM ZSECTION AS s LEFT JOIN ZITEM AS b ON b.Z_PK = s.ZBOOK WHERE s.ZBOOK IS NOT NULL AND b.Z_PK IS NULL",
                 in: path) == 0)
     }
@@ -118,7 +115,7 @@ struct CommandAppendTests {
         #expect(try user.integer("SELECT count(*) FROM ZAUTHOR") == 5_000)
         try user.close()
         #expect(try CommandBinary.run(line, in: folder.path).code == 0)
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
     }
 
     @Test("A destination that its program died while writing is refused, and left to be rolled back")
@@ -148,7 +145,7 @@ struct CommandAppendTests {
         #expect(try again.integer("SELECT count(*) FROM ZAUTHOR WHERE ZFULLNAME LIKE '0000%'") == 0)
         try again.close()
         #expect(try CommandBinary.run(line, in: folder.path).code == 0)
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: folder.file("new.sqlite")) == 10_000)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: folder.file("new.sqlite")) == 10_000)
     }
 
     @Test("Killed at any moment, the old destination is whole, and the same command succeeds")
@@ -175,13 +172,13 @@ struct CommandAppendTests {
             // Killed after the rename, the new one is there, complete, and the same command only tidies up; killed after
             // that, at its last words, nothing is left to do, and the same command would append once more.
             if FileManager.default.contents(atPath: path) != before {
-                #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
+                #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
                 isDone = !FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach"))
                 break
             }
         }
         if !isDone { #expect(try CommandBinary.run(line, in: folder.path).code == 0) }
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
     }
 

@@ -43,12 +43,9 @@ struct CommandChangeTests {
 
     private static func rows(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, flags: 1)
-        let statement = try connection.prepare(
+        return try connection.firstColumn(
             "SELECT ZNOTE || ' ' || ZPRICE || ' ' || ZNAME FROM ZORDER AS o JOIN ZCUSTOMER AS c ON c.Z_PK = o.ZCLIENT ORDER BY o.Z_PK"
         )
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "NULL") }
-        return rows
     }
 
     @Test("All commands take the same lines, and infer writes them down")

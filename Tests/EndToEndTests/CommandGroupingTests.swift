@@ -48,12 +48,9 @@ struct CommandGroupingTests {
 
     private static func rows(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, flags: 1)
-        let statement = try connection.prepare(
+        return try connection.firstColumn(
             "SELECT s.ZTITLE || ': ' || COALESCE(a.Z_PK || ' ' || a.ZNAME, 'none') FROM ZSONG AS s "
                 + "LEFT JOIN ZARTIST AS a ON a.Z_PK = s.ZARTIST ORDER BY s.Z_PK")
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "NULL") }
-        return rows
     }
 
     @Test("Every song finds the object that it shares; all commands agree")

@@ -6,28 +6,6 @@ import Testing
 /// Inputs that are told by name, taken from another store, or damaged, by the command.
 @Suite("Inputs by the built command")
 struct CommandInputTests {
-    private static func attribute(_ name: String, _ type: String = "String", _ more: String = "") -> String {
-        "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type)\" \(more)/>"
-    }
-
-    private static func entity(_ name: String, _ properties: String...) -> String {
-        "<entity name=\"\(name)\">\(properties.joined())</entity>"
-    }
-
-    /// A bundle of versions by name, the last of them current.
-    private static func bundle(_ versions: [(String, String)], in folder: TemporaryFolder) throws -> String {
-        for (name, entities) in versions {
-            let place = folder.file("M.xcdatamodeld/\(name).xcdatamodel")
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-            let text = """
-                <?xml version="1.0" encoding="UTF-8"?>
-                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">\(entities)</model>
-                """
-            try Data(text.utf8).write(to: URL(fileURLWithPath: place + "/contents"))
-        }
-        return "M.xcdatamodeld"
-    }
-
     private static func run(_ folder: TemporaryFolder, _ arguments: String...) throws -> CommandBinary.Outcome {
         try CommandBinary.run(arguments, in: folder.path)
     }
@@ -62,9 +40,13 @@ struct CommandInputTests {
     @Test("The unedited file of infer does what inference does; without its line the error says which line helps")
     func inferredFile() throws {
         let folder = try TemporaryFolder()
-        let age = Self.attribute("age", "Integer 32", "maxValueString=\"30\"")
-        let bundle = try Self.bundle(
-            [("M", Self.entity("U", age)), ("M 2", Self.entity("U", age, Self.attribute("neu")))], in: folder)
+        let age = VersionedInputs.attribute("age", "Integer 32", "maxValueString=\"30\"")
+        let bundle = "M.xcdatamodeld"
+        try VersionedInputs.bundle(
+            [
+                ("M", VersionedInputs.entity("U", age)),
+                ("M 2", VersionedInputs.entity("U", age, VersionedInputs.attribute("neu"))),
+            ], in: folder)
         try Self.store(bundle + ":M", "INSERT INTO ZU (Z_PK, Z_ENT, Z_OPT, ZAGE) VALUES (1, 1, 1, 1000)", in: folder)
         let inferred = try Self.run(folder, "migrate", "old.sqlite", "one.sqlite", "--to", bundle + ":M 2", "--json")
         #expect(inferred.code == 0, "\(inferred.messages)")
@@ -101,11 +83,13 @@ struct CommandInputTests {
     @Test("A mapping model that fits several pairs of versions is told its own by option and by key")
     func versions() throws {
         let folder = try TemporaryFolder()
-        let (sku, name) = (Self.attribute("sku"), Self.attribute("name"))
-        let bundle = try Self.bundle(
+        let (sku, name) = (VersionedInputs.attribute("sku"), VersionedInputs.attribute("name"))
+        let bundle = "M.xcdatamodeld"
+        try VersionedInputs.bundle(
             [
-                ("M 39", Self.entity("Product", sku)), ("M 40", Self.entity("Product", sku, name)),
-                ("M 41", Self.entity("Product", sku, name, Self.attribute("price"))),
+                ("M 39", VersionedInputs.entity("Product", sku)),
+                ("M 40", VersionedInputs.entity("Product", sku, name)),
+                ("M 41", VersionedInputs.entity("Product", sku, name, VersionedInputs.attribute("price"))),
             ], in: folder)
         try Self.store(
             bundle + ":M 39", "INSERT INTO ZPRODUCT (Z_PK, Z_ENT, Z_OPT, ZSKU) VALUES (1, 1, 1, 'a')", in: folder)
@@ -150,10 +134,15 @@ struct CommandInputTests {
     @Test("A model that is a store has the version hashes of its metadata")
     func storeAsModel() throws {
         let folder = try TemporaryFolder()
-        let text = Self.attribute("text")
-        let derived = Self.attribute("loud", "String", "derived=\"YES\" derivationExpression=\"uppercase:(text)\"")
-        let bundle = try Self.bundle(
-            [("1", Self.entity("Note", text)), ("2", Self.entity("Note", text, derived) + Self.entity("Plain", text))],
+        let text = VersionedInputs.attribute("text")
+        let derived = VersionedInputs.attribute(
+            "loud", "String", "derived=\"YES\" derivationExpression=\"uppercase:(text)\"")
+        let bundle = "M.xcdatamodeld"
+        try VersionedInputs.bundle(
+            [
+                ("1", VersionedInputs.entity("Note", text)),
+                ("2", VersionedInputs.entity("Note", text, derived) + VersionedInputs.entity("Plain", text)),
+            ],
             in: folder)
         try Self.store(bundle + ":1", "INSERT INTO ZNOTE VALUES (1, 1, 1, 'a')", in: folder)
         let refused = try Self.run(folder, "migrate", "old.sqlite", "new.sqlite", "--to", bundle + ":2")
@@ -176,11 +165,16 @@ struct CommandInputTests {
     @Test("A damaged store is refused by every command, and repaired by every command on request")
     func damaged() throws {
         let folder = try TemporaryFolder()
-        let (text, size) = (Self.attribute("text"), Self.attribute("size", "Integer 32"))
-        let bundle = try Self.bundle(
+        let (text, size) = (VersionedInputs.attribute("text"), VersionedInputs.attribute("size", "Integer 32"))
+        let bundle = "M.xcdatamodeld"
+        try VersionedInputs.bundle(
             [
-                ("1", Self.entity("Note", text, size) + Self.entity("Tag", text)),
-                ("2", Self.entity("Note", text, size, Self.attribute("more")) + Self.entity("Tag", text)),
+                ("1", VersionedInputs.entity("Note", text, size) + VersionedInputs.entity("Tag", text)),
+                (
+                    "2",
+                    VersionedInputs.entity("Note", text, size, VersionedInputs.attribute("more"))
+                        + VersionedInputs.entity("Tag", text)
+                ),
             ], in: folder)
         try Self.store(
             bundle + ":1",

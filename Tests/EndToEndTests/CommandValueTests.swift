@@ -6,31 +6,15 @@ import Testing
 /// What becomes of values, by the command: wider integers, NULL under an old rule, fractions that are cut.
 @Suite("Values by the built command")
 struct CommandValueTests {
-    private static func entity(_ name: String, _ attributes: String...) -> String {
-        "<entity name=\"\(name)\">\(attributes.joined())</entity>"
-    }
-
-    private static func attribute(_ name: String, _ type: String, _ more: String = "optional=\"YES\"") -> String {
-        "<attribute name=\"\(name)\" attributeType=\"\(type)\" \(more)/>"
-    }
-
-    private static func rows(_ sql: String, _ inputs: VersionedInputs) throws -> [String] {
-        let connection = try Connection(path: inputs.folder.file("new.sqlite"), flags: 1)
-        let statement = try connection.prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "NULL") }
-        return rows
-    }
-
     @Test("Integers that become wider are inferred, by the file of infer too; a narrower one is refused")
     func wider() throws {
         let inputs = try VersionedInputs(
-            Self.entity(
-                "Node", Self.attribute("muted", "Boolean"), Self.attribute("snr", "Integer 16"),
-                Self.attribute("heard", "Integer 32")),
-            Self.entity(
-                "Node", Self.attribute("state", "Integer 16", "optional=\"YES\" elementID=\"muted\""),
-                Self.attribute("snr", "Integer 32"), Self.attribute("heard", "Integer 64"))
+            VersionedInputs.entity(
+                "Node", VersionedInputs.attribute("muted", "Boolean"), VersionedInputs.attribute("snr", "Integer 16"),
+                VersionedInputs.attribute("heard", "Integer 32")),
+            VersionedInputs.entity(
+                "Node", VersionedInputs.attribute("state", "Integer 16", "elementID=\"muted\""),
+                VersionedInputs.attribute("snr", "Integer 32"), VersionedInputs.attribute("heard", "Integer 64"))
         ) { store in
             store.insert(
                 "Node", 1, ["muted": .integer(1), "snr": .integer(-32768), "heard": .integer(2_147_483_647)])
@@ -44,7 +28,8 @@ struct CommandValueTests {
             let done = try inputs.run(["migrate", "old.sqlite", "new.sqlite"], options)
             #expect(done.code == 0, "\(done.messages)")
             let sql = "SELECT ZSTATE || ' ' || ZSNR || ' ' || ifnull(ZHEARD, 'NULL') FROM ZNODE ORDER BY Z_PK"
-            #expect(try Self.rows(sql, inputs) == ["1 -32768 2147483647", "0 7 NULL"])
+            #expect(
+                try StoreQuery.texts(sql, in: inputs.folder.file("new.sqlite")) == ["1 -32768 2147483647", "0 7 NULL"])
             #expect(try inputs.run(["verify", "old.sqlite", "new.sqlite"], options).code == 0)
         }
         let back = try CommandBinary.run(
@@ -54,9 +39,10 @@ struct CommandValueTests {
 
     @Test("NULL in a required attribute with a default stays as it was, with a warning, at the same version too")
     func required() throws {
-        let kind = Self.attribute("kind", "Integer 16", "defaultValueString=\"7\"")
+        let kind = VersionedInputs.attribute("kind", "Integer 16", "defaultValueString=\"7\"", optional: false)
         let inputs = try VersionedInputs(
-            Self.entity("Photo", kind), Self.entity("Photo", kind, Self.attribute("more", "String"))
+            VersionedInputs.entity("Photo", kind),
+            VersionedInputs.entity("Photo", kind, VersionedInputs.attribute("more", "String"))
         ) { store in
             store.insert("Photo", 1, ["kind": .null])
             store.insert("Photo", 2, ["kind": .integer(5)])
@@ -73,7 +59,9 @@ struct CommandValueTests {
                 done.code == 0
                     && done.output.contains("1 object breaks a rule that it broke in the source already: Photo.kind"),
                 "\(done.output)")
-            #expect(try Self.rows("SELECT ZKIND FROM ZPHOTO ORDER BY Z_PK", inputs) == ["NULL", "5"])
+            #expect(
+                try StoreQuery.texts("SELECT ZKIND FROM ZPHOTO ORDER BY Z_PK", in: inputs.folder.file("new.sqlite"))
+                    == ["nil", "5"])
             let verified = try run("verify", "old.sqlite", "new.sqlite")
             #expect(verified.code == 0, "\(verified.output)")
         }
@@ -82,8 +70,8 @@ struct CommandValueTests {
     @Test("Fractions that a hint would cut off have a price; those that a mapping cuts are told, refused, or meant")
     func cut() throws {
         let inputs = try VersionedInputs(
-            Self.entity("Product", Self.attribute("price", "Decimal")),
-            Self.entity("Product", Self.attribute("cents", "Integer 64"))
+            VersionedInputs.entity("Product", VersionedInputs.attribute("price", "Decimal")),
+            VersionedInputs.entity("Product", VersionedInputs.attribute("cents", "Integer 64"))
         ) { store in
             store.insert("Product", 1, ["price": .real(12.75)])
             store.insert("Product", 2, ["price": .real(0.99)])

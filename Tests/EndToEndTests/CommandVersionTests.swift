@@ -6,28 +6,6 @@ import Testing
 /// Properties that inference refuses, chains with a saved plan, and stores that say nothing of their version, by the command.
 @Suite("Versions by the built command")
 struct CommandVersionTests {
-    private static func attribute(_ name: String, _ type: String) -> String {
-        "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type)\"/>"
-    }
-
-    private static func entity(_ name: String, _ properties: String...) -> String {
-        "<entity name=\"\(name)\">\(properties.joined())</entity>"
-    }
-
-    /// A bundle with a model for each list of entities: versions 1, 2, …
-    private static func bundle(_ versions: [String], in folder: TemporaryFolder) throws -> String {
-        for (index, entities) in versions.enumerated() {
-            let place = folder.file("M.xcdatamodeld/\(index + 1).xcdatamodel")
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-            let text = """
-                <?xml version="1.0" encoding="UTF-8"?>
-                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">\(entities)</model>
-                """
-            try Data(text.utf8).write(to: URL(fileURLWithPath: place + "/contents"))
-        }
-        return folder.file("M.xcdatamodeld")
-    }
-
     /// A store of version 1: the library's, of which nothing is migrated, with rows by SQL.
     private static func source(_ bundle: String, _ sql: String, in folder: TemporaryFolder) throws -> String {
         let made = try CommandBinary.run(
@@ -43,13 +21,13 @@ struct CommandVersionTests {
     @Test("A store that lacks version hashes is not said to have equal ones")
     func leftOutHashes() throws {
         let folder = try TemporaryFolder()
-        let text = Self.attribute("text", "String")
+        let text = VersionedInputs.attribute("text", "String")
         let derived =
             "<attribute name=\"loud\" optional=\"YES\" attributeType=\"String\" derived=\"YES\" derivationExpression=\"uppercase:(text)\"/>"
-        let bundle = try Self.bundle(
+        let bundle = try VersionedInputs.bundle(
             [
-                Self.entity("Note", text), Self.entity("Note", text + derived),
-                Self.entity("Note", text + derived) + Self.entity("Plain", text),
+                VersionedInputs.entity("Note", text), VersionedInputs.entity("Note", text + derived),
+                VersionedInputs.entity("Note", text + derived) + VersionedInputs.entity("Plain", text),
             ], in: folder)
         _ = try Self.source(bundle, "INSERT INTO ZNOTE VALUES (1, 1, 1, 'a')", in: folder)
         for (version, words) in [
@@ -71,10 +49,13 @@ struct CommandVersionTests {
     @Test("A property that inference refuses is left on request, named in plan, report and JSON, and verified")
     func unmappable() throws {
         let folder = try TemporaryFolder()
-        let bundle = try Self.bundle(
+        let bundle = try VersionedInputs.bundle(
             [
-                Self.entity("Note", Self.attribute("year", "String"), Self.attribute("text", "String")),
-                Self.entity("Note", Self.attribute("year", "Integer 16"), Self.attribute("text", "String")),
+                VersionedInputs.entity(
+                    "Note", VersionedInputs.attribute("year", "String"), VersionedInputs.attribute("text", "String")),
+                VersionedInputs.entity(
+                    "Note", VersionedInputs.attribute("year", "Integer 16"), VersionedInputs.attribute("text", "String")
+                ),
             ], in: folder)
         _ = try Self.source(
             bundle,
@@ -107,11 +88,15 @@ struct CommandVersionTests {
     @Test("A chain's plan is saved and run, and refused when the source was written since")
     func plans() throws {
         let folder = try TemporaryFolder()
-        let bundle = try Self.bundle(
+        let bundle = try VersionedInputs.bundle(
             [
-                Self.entity("Note", Self.attribute("text", "String")),
-                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
-                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 32")),
+                VersionedInputs.entity("Note", VersionedInputs.attribute("text", "String")),
+                VersionedInputs.entity(
+                    "Memo", VersionedInputs.attribute("text", "String"), VersionedInputs.attribute("size", "Integer 16")
+                ),
+                VersionedInputs.entity(
+                    "Memo", VersionedInputs.attribute("text", "String"), VersionedInputs.attribute("size", "Integer 32")
+                ),
             ], in: folder)
         _ = try Self.source(bundle, "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (5, 1, 1, 'a')", in: folder)
         for (name, entity, value) in [("1to2.json", "Note", "2 + 3"), ("2to3.json", "Memo", "$source.size * 1000")] {
@@ -143,10 +128,12 @@ struct CommandVersionTests {
     @Test("A store without version hashes goes by --from, and by its tables")
     func nothingSaid() throws {
         let folder = try TemporaryFolder()
-        let bundle = try Self.bundle(
+        let bundle = try VersionedInputs.bundle(
             [
-                Self.entity("Note", Self.attribute("text", "String")),
-                Self.entity("Note", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
+                VersionedInputs.entity("Note", VersionedInputs.attribute("text", "String")),
+                VersionedInputs.entity(
+                    "Note", VersionedInputs.attribute("text", "String"), VersionedInputs.attribute("size", "Integer 16")
+                ),
             ], in: folder)
         _ = try Self.source(
             bundle,

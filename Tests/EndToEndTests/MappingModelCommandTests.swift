@@ -44,16 +44,10 @@ struct MappingModelCommandTests {
         var lines: [String] = []
         for table in ["ZCAR", "ZPERSON", "ZMAKER", "Z_1PREVIOUSOWNERS", "Z_PRIMARYKEY"]
         where !absent.contains(table) {
-            let columns = try strings("SELECT name FROM pragma_table_info('\(table)')", connection)
+            let columns = try connection.firstColumn("SELECT name FROM pragma_table_info('\(table)')")
                 .joined(separator: ", ")
-            lines += try strings("SELECT '\(table) ' || json_array(\(columns)) FROM \(table) ORDER BY 1", connection)
+            lines += try connection.firstColumn("SELECT '\(table) ' || json_array(\(columns)) FROM \(table) ORDER BY 1")
         }
-        return lines
-    }
-    private func strings(_ sql: String, _ connection: Connection) throws -> [String] {
-        let statement = try connection.prepare(sql)
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.text(0) ?? "") }
         return lines
     }
 

@@ -58,10 +58,7 @@ struct PolicyLibraryTests {
         #expect(outcome.code == 0, "\(outcome.messages)")
         let connection = try Connection(path: destination, flags: SQLITE_OPEN_READWRITE)
         func rows(_ select: String) throws -> [String] {
-            let statement = try connection.prepare(select)
-            var rows: [String] = []
-            while try statement.step() { rows.append(statement.text(0) ?? "") }
-            return rows
+            return try connection.firstColumn(select)
         }
         #expect(
             try rows(

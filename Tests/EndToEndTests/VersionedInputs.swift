@@ -8,11 +8,7 @@ struct VersionedInputs {
 
     init(_ versions: String..., rows: (inout ReferenceStore) -> Void) throws {
         folder = try TemporaryFolder()
-        for (index, entities) in versions.enumerated() {
-            let place = folder.file("M.xcdatamodeld/\(index + 1).xcdatamodel")
-            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-            try Data(Self.model(entities).utf8).write(to: URL(fileURLWithPath: place + "/contents"))
-        }
+        try Self.bundle(versions, in: folder)
         let current = """
             <?xml version="1.0" encoding="UTF-8"?>
             <plist version="1.0"><dict><key>_XCCurrentVersionName</key>
@@ -20,6 +16,23 @@ struct VersionedInputs {
             """
         try file("M.xcdatamodeld/.xccurrentversion", current)
         try store("old", ofVersion: 1, rows)
+    }
+
+    /// Writes the bundle `M.xcdatamodeld` with a model for each list of entities, and returns its path.
+    @discardableResult
+    static func bundle(_ versions: [(name: String, entities: String)], in folder: TemporaryFolder) throws -> String {
+        for (name, entities) in versions {
+            let place = folder.file("M.xcdatamodeld/\(name).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            try Data(model(entities).utf8).write(to: URL(fileURLWithPath: place + "/contents"))
+        }
+        return folder.file("M.xcdatamodeld")
+    }
+
+    /// Writes a bundle with versions 1, 2, …
+    @discardableResult
+    static func bundle(_ versions: [String], in folder: TemporaryFolder) throws -> String {
+        try bundle(versions.enumerated().map { ("\($0.offset + 1)", $0.element) }, in: folder)
     }
 
     static func model(_ entities: String) -> String {
@@ -67,6 +80,12 @@ struct VersionedInputs {
 extension VersionedInputs {
     static func entity(_ name: String, _ properties: String..., attributes: String = "") -> String {
         "<entity name=\"\(name)\" \(attributes)>\(properties.joined())</entity>"
+    }
+
+    static func attribute(
+        _ name: String, _ type: String = "String", _ more: String = "", optional: Bool = true
+    ) -> String {
+        "<attribute name=\"\(name)\" attributeType=\"\(type)\" \(optional ? "optional=\"YES\" " : "")\(more)/>"
     }
 
     static func text(_ name: String, _ more: String = "optional=\"YES\"") -> String {

@@ -40,17 +40,18 @@ import Testing
         #expect(matched > 300)
     }
 
-    @Test(
-        "Case and diacritics are ignored if the comparison says so, character by character",
-        arguments: [
-            ("gr?sse*", "GRÖSSE!", ComparisonOptions.caseInsensitive, true),
-            ("caf?", "Café", .diacriticInsensitive, false),
-            ("Caf?", "Café", .diacriticInsensitive, true),
-            ("CAFE", "café", [.caseInsensitive, .diacriticInsensitive], true),
+    @Test("Case and diacritics are ignored if the comparison says so, character by character")
+    func folding() throws {
+        let both: ComparisonOptions = [.caseInsensitive, .diacriticInsensitive]
+        let cases: [(pattern: String, text: String, options: ComparisonOptions, expected: Bool)] = [
+            ("gr?sse*", "GRÖSSE!", .caseInsensitive, true), ("caf?", "Café", .diacriticInsensitive, false),
+            ("Caf?", "Café", .diacriticInsensitive, true), ("CAFE", "café", both, true),
             ("stra?e", "straße", .caseInsensitive, true), ("strasse", "straße", .caseInsensitive, false),
-            ("É*", "elan", [.caseInsensitive, .diacriticInsensitive], true), ("É*", "elan", .caseInsensitive, false),
-        ])
-    func folding(pattern: String, text: String, options: ComparisonOptions, expected: Bool) throws {
-        #expect(try TextPattern(pattern, .like, TextFolding(options)).matches(text) == expected)
+            ("É*", "elan", both, true), ("É*", "elan", .caseInsensitive, false),
+        ]
+        for (pattern, text, options, expected) in cases {
+            let found = try TextPattern(pattern, .like, TextFolding(options)).matches(text)
+            #expect(found == expected, "\(pattern) on \(text)")
+        }
     }
 }

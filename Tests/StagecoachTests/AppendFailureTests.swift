@@ -38,19 +38,14 @@ struct AppendFailureTests {
             try FileManager.default.copyItem(atPath: fixture.destinationPath + suffix, toPath: copy + suffix)
         }
         let connection = try Connection(path: copy, flags: SQLITE_OPEN_READWRITE)
-        func strings(_ sql: String) throws -> [String] {
-            let statement = try connection.prepare(sql)
-            var lines: [String] = []
-            while try statement.step() { lines.append(statement.text(0) ?? "") }
-            return lines
-        }
-        var lines = try strings("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
-        for table in try strings("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
-            let columns = try strings("SELECT 'quote(' || name || ')' FROM pragma_table_info('\(table)')")
-            lines += try strings(
+        var lines = try connection.firstColumn("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+        for table in try connection.firstColumn("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
+            let columns = try connection.firstColumn(
+                "SELECT 'quote(' || name || ')' FROM pragma_table_info('\(table)')")
+            lines += try connection.firstColumn(
                 "SELECT '\(table) ' || \(columns.joined(separator: " || ',' || ")) FROM \(table) ORDER BY 1")
         }
-        lines += try strings("PRAGMA integrity_check")
+        lines += try connection.firstColumn("PRAGMA integrity_check")
         return lines
     }
 

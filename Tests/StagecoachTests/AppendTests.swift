@@ -24,10 +24,6 @@ struct AppendTests {
         try connection.close()
     }
 
-    private static func integer(_ sql: String, in path: String) throws -> Int64? {
-        try Connection(path: path, flags: SQLITE_OPEN_READONLY).integer(sql)
-    }
-
     private static func names(beside fixture: FailureFixture) throws -> [String] {
         try FailureFixture.contents(of: fixture.outputFolder).keys.sorted()
     }
@@ -52,12 +48,12 @@ struct AppendTests {
         #expect(report.counts.created == ["Author": 4, "Book": 40])
         #expect(report.keys == ["Author": "sequential", "Book": "sequential"])
         #expect(report.notes.contains { $0.contains("keys after those of the destination") })
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
-        #expect(try Self.integer("SELECT min(Z_PK) FROM ZAUTHOR WHERE Z_PK > 4", in: path) == 101)
-        #expect(try Self.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'", in: path) == 104)
-        #expect(try Self.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'", in: path) == 80)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK > 40 AND ZAUTHOR < 101", in: path) == 0)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK <= 40 AND ZAUTHOR > 4", in: path) == 0)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
+        #expect(try StoreQuery.integer("SELECT min(Z_PK) FROM ZAUTHOR WHERE Z_PK > 4", in: path) == 101)
+        #expect(try StoreQuery.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'", in: path) == 104)
+        #expect(try StoreQuery.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'", in: path) == 80)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK > 40 AND ZAUTHOR < 101", in: path) == 0)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK <= 40 AND ZAUTHOR > 4", in: path) == 0)
         let after = try Connection(path: path, flags: SQLITE_OPEN_READONLY).prepare(metadata)
         _ = try after.step()
         #expect(after.text(0) == before)
@@ -76,10 +72,11 @@ struct AppendTests {
                 + "UPDATE Z_PRIMARYKEY SET Z_MAX = 77 WHERE Z_NAME = 'Author'")
         try fixture.migration(Self.options(isStaged: isStaged)).run()
         #expect(try Self.names(beside: fixture) == ["new.sqlite"])
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME = 'In the log'", in: path) == 1)
-        #expect(try Self.integer("SELECT max(Z_PK) FROM ZAUTHOR", in: path) == 81)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME = 'In the log'", in: path) == 1)
+        #expect(try StoreQuery.integer("SELECT max(Z_PK) FROM ZAUTHOR", in: path) == 81)
         #expect(
-            try Self.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'", in: path) == 1)
+            try StoreQuery.integer("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'", in: path)
+                == 1)
     }
 
     @Test("A file with numbers and columns of its own keeps them", arguments: [false, true])
@@ -96,17 +93,18 @@ struct AppendTests {
             DROP TABLE ZBOOK; ALTER TABLE other RENAME TO ZBOOK; CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR)
             """, on: path)
         try fixture.migration(Self.options(isStaged: isStaged)).run()
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE Z_ENT = 11", in: path) == 8)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_ENT = 12 AND Z_OPT = 1", in: path) == 80)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR WHERE Z_ENT = 11", in: path) == 8)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK WHERE Z_ENT = 12 AND Z_OPT = 1", in: path) == 80)
         #expect(
-            try Self.integer(
+            try StoreQuery.integer(
                 """
                 SELECT count(*) FROM ZBOOK AS a JOIN ZBOOK AS b ON b.Z_PK = a.Z_PK + 40 AND b.ZAUTHOR = a.ZAUTHOR + 4
                 AND b.ZHEADING = a.ZHEADING AND b.ZISBN = a.ZISBN AND b.ZPAGES = a.ZPAGES AND b.ZNOTE = a.ZNOTE
                 WHERE a.ZOLD = 'old' AND b.ZOLD IS NULL
                 """, in: path) == 40)
         #expect(
-            try Self.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ZBOOK_ZAUTHOR_INDEX'", in: path) == 1)
+            try StoreQuery.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ZBOOK_ZAUTHOR_INDEX'", in: path)
+                == 1)
     }
 
     /// Gives a store's ZBOOK its constraint as a clause of the table, as older frameworks wrote it.
@@ -139,7 +137,7 @@ struct AppendTests {
         for word in ["isbn 7", "Book/p47", "Book/p7"] { #expect(String(describing: error).contains(word)) }
         try fixture.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 7")
         try fixture.migration(Self.options(isStaged: isStaged)).run()
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
     }
 
     @Test("A destination of another model, one in use, and kept keys are refused")
@@ -182,7 +180,7 @@ struct AppendTests {
         fixture.destinationPath = link
         try fixture.migration(Self.options()).run()
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == real)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: real) == 80)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK", in: real) == 80)
     }
 
     @Test("The error of a cancellation comes out as it was given, and the store stays", arguments: [false, true])

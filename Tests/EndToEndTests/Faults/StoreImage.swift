@@ -1,5 +1,6 @@
 import CSQLite
 import CoreDataStore
+import TestSupport
 
 /// The contents of a store, whatever its pages: its schema's statements and every table's rows.
 struct StoreImage: Equatable, Sendable {
@@ -32,10 +33,7 @@ struct StoreImage: Equatable, Sendable {
         var columns: [String] = []
         let names = try connection.prepare("SELECT name FROM pragma_table_info('\(table)')")
         while try names.step() { columns.append("quote(\"\(names.text(0) ?? "")\")") }
-        let rows = try connection.prepare("SELECT \(columns.joined(separator: "||','||")) FROM \"\(table)\" ORDER BY 1")
-        var found: [String] = []
-        while try rows.step() { found.append(rows.text(0) ?? "") }
-        return found
+        return try connection.firstColumn("SELECT \(columns.joined(separator: "||','||")) FROM \"\(table)\" ORDER BY 1")
     }
 
     func differences(_ other: StoreImage?) -> [String] {

@@ -66,14 +66,6 @@ struct DerivedColumnTests {
             """
     }
 
-    private static func rows(_ path: String, _ sql: String) throws -> [String] {
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        let statement = try connection.prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "nil") }
-        return rows
-    }
-
     private static func migrate(
         _ path: String, _ old: ManagedObjectModel, _ new: ManagedObjectModel, to destination: String,
         staged: Bool = false
@@ -105,12 +97,11 @@ struct DerivedColumnTests {
             try Self.source(old, folder), old, new, to: folder.file("new.sqlite"), staged: staged)
         #expect(report.differences.isEmpty, "\(report.differences)")
         #expect(
-            try Self.rows(
-                folder.file("new.sqlite"),
+            try StoreQuery.texts(
                 """
                 SELECT Z_PK || '|' || ifnull(ZPLAIN, 'nil') || '|' || ifnull(ZLOUD, 'nil') || '|' || ifnull(ZLOW, 'nil')
                 || '|' || ifnull(ZBY, 'nil') || '|' || ZSIBLINGS || '|' || (ZSAVED > \(before)) FROM ZNOTE ORDER BY Z_PK
-                """)
+                """, in: folder.file("new.sqlite"))
                 == ["1|creme brulee|CRÈME BRÛLÉE|zoë|Zoë|1|1", "2|plain|PLAIN|nil|nil|0|1", "3|nil|nil|nil|nil|0|1"])
     }
 
@@ -157,16 +148,15 @@ struct DerivedColumnTests {
             from: path, model: old, mapping: try .inferred(from: old, to: new), to: destination, model: new,
             options: options)
         #expect(try migration.run().rejects?.objects == 1)
-        let rows = try Self.rows(
-            destination,
+        let rows = try StoreQuery.texts(
             """
             SELECT ZCODE || '|' || ifnull(ZPLAIN, 'nil') || '|' || ifnull(ZLOUD, 'nil') || '|' || ifnull(ZLOW, 'nil')
             || '|' || ifnull(ZBY, 'nil') || '|' || ZSIBLINGS || '|' || (ZSAVED > 0) FROM ZNOTE WHERE ZCODE < 'z'
             ORDER BY Z_PK
-            """)
+            """, in: destination)
         #expect(rows == ["a|creme|CRÈME|zoë|Zoë|2|1", "c|nil|nil|zoë|Zoë|2|1"])
         if way.appends {
-            #expect(try Self.rows(destination, "SELECT ZPLAIN FROM ZNOTE WHERE ZCODE = 'z'") == ["kept"])
+            #expect(try StoreQuery.texts("SELECT ZPLAIN FROM ZNOTE WHERE ZCODE = 'z'", in: destination) == ["kept"])
         } else {
             let report = try StoreVerification(migration).run()
             #expect(report.differences.isEmpty, "\(report.differences)")
@@ -197,9 +187,9 @@ struct DerivedColumnTests {
         let report = try Self.migrate(path, old, new, to: folder.file("new.sqlite"))
         #expect(report.differences.isEmpty, "\(report.differences)")
         #expect(
-            try Self.rows(
-                folder.file("new.sqlite"),
-                "SELECT ZPLAIN || '|' || ifnull(ZLOUD, 'nil') || '|' || ZSAVED FROM ZNOTE ORDER BY Z_PK")
+            try StoreQuery.texts(
+                "SELECT ZPLAIN || '|' || ifnull(ZLOUD, 'nil') || '|' || ZSAVED FROM ZNOTE ORDER BY Z_PK",
+                in: folder.file("new.sqlite"))
                 == ["core data's|crème brûlée|5", "core data's|plain|5", "core data's|nil|5"])
     }
 

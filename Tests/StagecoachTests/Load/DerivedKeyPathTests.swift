@@ -36,16 +36,10 @@ struct DerivedKeyPathTests {
     }
 
     private static func values(_ path: String) throws -> [String] {
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        var lines: [String] = []
-        for sql in [
+        try [
             "SELECT ZNAME || ' ' || ZSONGS FROM ZALBUM ORDER BY Z_PK",
             "SELECT Z_PK || ' ' || ifnull(ZALBUMNAME, '-') FROM ZTRACK ORDER BY Z_PK",
-        ] {
-            let rows = try connection.prepare(sql)
-            while try rows.step() { lines.append(rows.text(0) ?? "") }
-        }
-        return lines
+        ].flatMap { try StoreQuery.texts($0, in: path) }
     }
 
     private static func migrate(

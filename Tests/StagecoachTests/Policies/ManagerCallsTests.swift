@@ -52,10 +52,6 @@ struct ManagerCallsTests {
         return manager
     }
 
-    private static func integer(_ sql: String, in path: String) throws -> Int64? {
-        try Connection(path: path, flags: SQLITE_OPEN_READONLY).integer(sql)
-    }
-
     private static let unlinked = "SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NOT 1 + Z_PK % 4"
 
     @Test("A later call finds the objects of an earlier one", arguments: [false, true])
@@ -73,7 +69,7 @@ struct ManagerCallsTests {
         #expect(manager.report?.counts.withoutMapping == [:])
         #expect(manager.report?.counts.mappings.map(\.name) == ["Books"])
         #expect(manager.report?.keys == ["Book": "kept"])
-        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
+        #expect(try StoreQuery.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("After reset an earlier call's mapping is unknown, and the manager migrates again")
@@ -88,10 +84,10 @@ struct ManagerCallsTests {
         #expect(error?.code == "mapping.unknownMapping")
         #expect(try fixture.snapshot() == before)
         try Self.migrate(manager, fixture, authors)
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.destinationPath) == 8)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.destinationPath) == 8)
         // Of equal names the latest call's objects are found.
         try Self.migrate(manager, fixture, books)
-        #expect(try Self.integer("SELECT min(ZAUTHOR) FROM ZBOOK", in: fixture.destinationPath) == 5)
+        #expect(try StoreQuery.integer("SELECT min(ZAUTHOR) FROM ZBOOK", in: fixture.destinationPath) == 5)
     }
 
     @Test("A failed call leaves the associations of the calls before it")
@@ -106,7 +102,7 @@ struct ManagerCallsTests {
         #expect(throws: MigrationError.self) { try Self.migrate(manager, fixture, broken) }
         books.entityMappings[0].entityMigrationPolicyClassName = nil
         try Self.migrate(manager, fixture, books)
-        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
+        #expect(try StoreQuery.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("A dry call leaves no trace: the call after it is as if it had not been")
@@ -125,8 +121,8 @@ struct ManagerCallsTests {
         manager.options.isDryRun = false
         try Self.migrate(manager, fixture, books)
         #expect(manager.report?.keys == ["Book": "kept"] && manager.report?.isStaged == false)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK = 5", in: fixture.destinationPath) == 0)
-        #expect(try Self.integer(Self.unlinked, in: fixture.destinationPath) == 0)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK = 5", in: fixture.destinationPath) == 0)
+        #expect(try StoreQuery.integer(Self.unlinked, in: fixture.destinationPath) == 0)
     }
 
     @Test("A destination that somebody changed between two calls is refused until reset")
@@ -142,7 +138,7 @@ struct ManagerCallsTests {
         #expect(error?.code == "manager.destinationChanged")
         // Another destination begins anew.
         try Self.migrate(manager, fixture, authors, to: fixture.folder.file("other.sqlite"))
-        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.folder.file("other.sqlite")) == 4)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR", in: fixture.folder.file("other.sqlite")) == 4)
     }
 
     @Test("A later policy reads and changes the objects of an earlier call", arguments: [false, true])
@@ -179,10 +175,11 @@ struct ManagerCallsTests {
         try Self.migrate(manager, fixture, books)
         let path = fixture.destinationPath
         #expect(
-            try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME LIKE 'Author % (10)'", in: path)
+            try StoreQuery.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME LIKE 'Author % (10)'", in: path)
                 == (isDeleting ? 3 : 4))
         #expect(
-            try Self.integer("SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NULL", in: path) == (isDeleting ? 10 : 0))
+            try StoreQuery.integer("SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NULL", in: path)
+                == (isDeleting ? 10 : 0))
     }
 
     @Test("Progress only grows over all mapping models, as figures, as a sequence and as Foundation's")
@@ -304,7 +301,7 @@ struct ManagerCallsTests {
         #expect(isMet)
         #expect(try FailureFixture.contents(of: fixture.outputFolder).isEmpty)
         try Self.migrate(manager, fixture, fixture.mapping)
-        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: fixture.destinationPath) == 20_000)
+        #expect(try StoreQuery.integer("SELECT count(*) FROM ZBOOK", in: fixture.destinationPath) == 20_000)
     }
 
     @Test("A report goes through JSON and comes back")

@@ -10,13 +10,6 @@ import Testing
 @Suite(
     "Persistent history", .serialized, .enabled(if: SharedStores.isPresent, "the shared stores are not here"))
 struct HistoryTests {
-    static func rows(_ sql: String, _ path: String) throws -> [String] {
-        let statement = try Connection(path: path, flags: SQLITE_OPEN_READONLY).prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "") }
-        return rows
-    }
-
     /// SampleModel2_V1 with an entity `Appendix` before its own, which renumbers all of them, and with `Feedback` gone.
     private static func run(
         _ history: PersistentHistory, keys: KeyChoice = .auto
@@ -60,27 +53,27 @@ struct HistoryTests {
         let run = try Self.run(.keep)
         for table in ["ATRANSACTION", "ATRANSACTIONSTRING"] {
             let all = "SELECT group_concat(quote(t), '|') FROM (SELECT Z_PK || Z_ENT || Z_OPT AS t FROM \(table))"
-            #expect(try Self.rows(all, run.path) == Self.rows(all, run.source))
+            #expect(try StoreQuery.texts(all, in: run.path) == StoreQuery.texts(all, in: run.source))
         }
         func changes(_ path: String) throws -> [String] {
-            try Self.rows(
+            try StoreQuery.texts(
                 """
                 SELECT c.Z_PK || ' ' || k.Z_NAME || ' ' || c.ZENTITYPK || ' ' || c.ZCHANGETYPE FROM ACHANGE c
                 JOIN Z_PRIMARYKEY k ON k.Z_ENT = c.ZENTITY WHERE k.Z_NAME NOT IN ('Page', 'Feedback') ORDER BY 1
-                """, path)
+                """, in: path)
         }
         #expect(try changes(run.path) == changes(run.source))
         #expect(try !changes(run.path).isEmpty)
         let count = "SELECT count(*) FROM ACHANGE"
-        #expect(try Self.rows(count, run.path) == ["\(try changes(run.path).count)"])
+        #expect(try StoreQuery.texts(count, in: run.path) == ["\(try changes(run.path).count)"])
         let numbers = "SELECT Z_ENT || Z_NAME || Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT > 16000 ORDER BY 1"
-        #expect(try Self.rows(numbers, run.path) == Self.rows(numbers, run.source))
+        #expect(try StoreQuery.texts(numbers, in: run.path) == StoreQuery.texts(numbers, in: run.source))
         let schema = """
             SELECT sql FROM sqlite_master WHERE tbl_name IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')
             AND sql IS NOT NULL ORDER BY name
             """
-        let carried = try Self.rows(schema, run.path)
-        #expect(try carried == Self.rows(schema, run.source))
+        let carried = try StoreQuery.texts(schema, in: run.path)
+        #expect(try carried == StoreQuery.texts(schema, in: run.source))
         #expect(!run.report.notes.contains { $0.contains("history") })
     }
 
@@ -89,12 +82,12 @@ struct HistoryTests {
         #expect(MigrationOptions().history == .auto)
         for run in [try Self.run(.drop), try Self.run(.keep, keys: .sequential), try Self.run(.auto)] {
             let objects = "SELECT sql FROM sqlite_master WHERE tbl_name GLOB 'A[CT]*' AND sql IS NOT NULL ORDER BY name"
-            #expect(try Self.rows(objects, run.path) == Self.rows(objects, run.source))
+            #expect(try StoreQuery.texts(objects, in: run.path) == StoreQuery.texts(objects, in: run.source))
             for table in ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"] {
-                #expect(try Self.rows("SELECT count(*) FROM \(table)", run.path) == ["0"])
+                #expect(try StoreQuery.texts("SELECT count(*) FROM \(table)", in: run.path) == ["0"])
             }
             let numbers = "SELECT Z_ENT || Z_NAME || Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT > 16000 ORDER BY 1"
-            #expect(try Self.rows(numbers, run.path) == Self.rows(numbers, run.source))
+            #expect(try StoreQuery.texts(numbers, in: run.path) == StoreQuery.texts(numbers, in: run.source))
             #expect(run.report.notes.contains { $0.contains("persistent history, one transaction, was not carried") })
         }
         #expect(try Self.run(.auto).report.notes.contains { $0.contains("entities have other numbers (") })
@@ -129,11 +122,11 @@ struct HistoryPlaceTests {
             from: folder.file("old.sqlite"), model: old, mapping: .inferred(from: old, to: old),
             to: folder.file("new.sqlite"), model: old
         ).run()
-        let found = try HistoryTests.rows(
+        let found = try StoreQuery.texts(
             "SELECT name FROM sqlite_master WHERE type = 'trigger' OR tbl_name IN ('ATRANSACTION', 'ACHANGE') ORDER BY rowid",
-            folder.file("new.sqlite"))
+            in: folder.file("new.sqlite"))
         #expect(found.prefix(3) == ["ACHANGE", "ATRANSACTION", "ATRANSACTION_ZAUTHORTS_INDEX"])
         #expect(found.count == 9 && found.last == "own")
-        #expect(try HistoryTests.rows("SELECT count(*) FROM ATRANSACTION", folder.file("new.sqlite")) == ["1"])
+        #expect(try StoreQuery.texts("SELECT count(*) FROM ATRANSACTION", in: folder.file("new.sqlite")) == ["1"])
     }
 }

@@ -68,10 +68,7 @@ struct StoreWithHistory {
     }
 
     func rows(_ sql: String, _ file: String = "new.sqlite") throws -> [String] {
-        let statement = try Connection(path: folder.file(file), flags: SQLITE_OPEN_READONLY).prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "") }
-        return rows
+        return try Connection(path: folder.file(file), flags: SQLITE_OPEN_READONLY).firstColumn(sql)
     }
 }
 

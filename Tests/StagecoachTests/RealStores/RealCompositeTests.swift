@@ -29,11 +29,8 @@ struct RealCompositeTests {
         let schema = StoreSchema(model: model)
         let table = schema.tables[schema.tableByEntity[attribute.declaringEntityIndex]]
         let column = try #require(schema.column(of: attribute))
-        let rows = try connection.prepare(
+        return try connection.firstColumn(
             "SELECT Z_PK || ' ' || quote(\"\(table.columns[column].name)\") FROM \"\(table.name)\" ORDER BY Z_PK")
-        var values: [String] = []
-        while try rows.step() { values.append(rows.text(0) ?? "") }
-        return values
     }
 
     /// A version whose new required attributes without a default are optional: Core Data refuses them (134110), for want of a
@@ -52,12 +49,9 @@ struct RealCompositeTests {
     }
 
     private static func statements(_ connection: Connection) throws -> [String] {
-        let rows = try connection.prepare(
+        return try connection.firstColumn(
             "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT IN ('ACHANGE', 'ATRANSACTION', "
                 + "'ATRANSACTIONSTRING') ORDER BY name")
-        var found: [String] = []
-        while try rows.step() { found.append(rows.text(0) ?? "") }
-        return found
     }
 
     @Test("Every value of every composite is kept, and verification finds nothing", arguments: names, names)

@@ -34,10 +34,8 @@ struct RealStoreFile {
         tables = try objects("table")
         indexes = try objects("index")
         triggers = try objects("trigger")
-        let rows = try connection.prepare(
+        let entities = try connection.firstColumn(
             "SELECT Z_ENT || '|' || Z_NAME || '|' || Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT < 16000 ORDER BY Z_ENT")
-        var entities: [String] = []
-        while try rows.step() { entities.append(rows.text(0) ?? "") }
         self.entities = entities
         damage = try Self.damage(of: connection, path: path)
     }

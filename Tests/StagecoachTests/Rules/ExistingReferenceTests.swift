@@ -76,10 +76,7 @@ struct ExistingReferenceTests {
         /// A table's rows as text, by key.
         func rows(_ columns: String, of table: String) throws -> [String] {
             let connection = try Connection(path: fixture.destinationPath, flags: SQLITE_OPEN_READONLY)
-            let statement = try connection.prepare("SELECT \(columns) FROM \(table) ORDER BY Z_PK")
-            var rows: [String] = []
-            while try statement.step() { rows.append(statement.text(0) ?? "NULL") }
-            return rows
+            return try connection.firstColumn("SELECT \(columns) FROM \(table) ORDER BY Z_PK")
         }
     }
 
@@ -142,7 +139,7 @@ struct ExistingReferenceTests {
             #expect(manager.report?.rejects?.objects == 1)
         }
         #expect(try fixture.rows("Z_PK", of: "ZAUTHOR") == ["1", "3", "4"])
-        let expected = (1...40).map { $0 % 4 == 1 ? "NULL" : "\(1 + $0 % 4)" }
+        let expected = (1...40).map { $0 % 4 == 1 ? "nil" : "\(1 + $0 % 4)" }
         #expect(try fixture.rows("ZAUTHOR", of: "ZBOOK") == expected)
     }
 
@@ -155,7 +152,7 @@ struct ExistingReferenceTests {
         #expect(manager.report?.isAppended == true && manager.report?.rejects?.objects == 1)
         #expect(try fixture.rows("ZNAME", of: "ZAUTHOR") == ["Author 1", "Author 3", "Author 4"])
         let found = try fixture.rows("(SELECT ZNAME FROM ZAUTHOR AS a WHERE a.Z_PK = ZBOOK.ZAUTHOR)", of: "ZBOOK")
-        let expected = ["Author 1", "NULL", "Author 3", "Author 4"] + (5...40).map { _ in "NULL" }
+        let expected = ["Author 1", "nil", "Author 3", "Author 4"] + (5...40).map { _ in "nil" }
         #expect(found == expected)
         #expect(try fixture.rows("count(*)", of: "ZBOOK WHERE ZAUTHOR NOT IN (SELECT Z_PK FROM ZAUTHOR)") == ["0"])
     }

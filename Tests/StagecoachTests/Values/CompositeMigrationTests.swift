@@ -22,14 +22,6 @@ struct CompositeMigrationTests {
         "title": .text("two"), "editor.name": .text("Bob"), "editor.home.city": .text("Rome"),
     ]
 
-    private static func columns(_ path: String, _ sql: String) throws -> [String] {
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        let statement = try connection.prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "nil") }
-        return rows
-    }
-
     @Test(
         "A copy to the same model keeps every column, on both paths, also where they are made equal by numbers",
         arguments: [false, true])
@@ -39,10 +31,10 @@ struct CompositeMigrationTests {
         let copy = try fixture.run()
         #expect(values(copy, 1) == Self.first && values(copy, 2) == Self.second)
         let sql = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-        #expect(try Self.columns(fixture.sourcePath, sql) == Self.columns(fixture.destinationPath, sql))
+        #expect(try StoreQuery.texts(sql, in: fixture.sourcePath) == StoreQuery.texts(sql, in: fixture.destinationPath))
         // id of author, editor and the book, in the order of the attributes' names.
         let row = "SELECT ZID || ' ' || ZID2 || ' ' || ZCITY || ' ' || ZKIND FROM ZBOOK WHERE Z_PK = 1"
-        #expect(try Self.columns(fixture.destinationPath, row) == ["7 10 London novel"])
+        #expect(try StoreQuery.texts(row, in: fixture.destinationPath) == ["7 10 London novel"])
     }
 
     @Test("A renamed composite and its renamed elements are inferred one by one; what is left out is named by its path")

@@ -59,14 +59,6 @@ struct ChainTests {
         MigrationStep(from: from, to: to, mappingModels: [try .inferred(from: from.model, to: to.model)])
     }
 
-    private func rows(_ path: String, _ sql: String) throws -> [String] {
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        let statement = try connection.prepare(sql)
-        var rows: [String] = []
-        while try statement.step() { rows.append(statement.text(0) ?? "nil") }
-        return rows
-    }
-
     @Test("Inferred steps run as one migration, and defaults are those of the versions that gave them")
     func fused() throws {
         let versions = try Self.versions()
@@ -79,7 +71,8 @@ struct ChainTests {
         #expect(!plan.runs[0].plan.models.isEmpty && chain.single != nil)
         let report = try chain.run()
         #expect(
-            try rows(folder.file("new.sqlite"), "SELECT Z_PK || ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
+            try StoreQuery.texts(
+                "SELECT Z_PK || ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK", in: folder.file("new.sqlite"))
                 == ["3A7", "9none7"])
         #expect(report.steps?.count == 1 && report.steps?[0].through == ["2", "3"])
         #expect(report.steps?[0].sourceVersion == "1" && report.steps?[0].destinationVersion == "4")
@@ -124,7 +117,9 @@ struct ChainTests {
         #expect(plan.runs[0].obstacle?.contains("policy") == true)
         let report = try chain.run()
         #expect(
-            try rows(folder.file("new.sqlite"), "SELECT ZHEADING FROM ZBOOK ORDER BY Z_PK") == ["A!", "none!"])
+            try StoreQuery.texts("SELECT ZHEADING FROM ZBOOK ORDER BY Z_PK", in: folder.file("new.sqlite")) == [
+                "A!", "none!",
+            ])
         #expect(report.steps?.count == 3 && report.source == source && report.isStaged)
         #expect(progress.snapshot.fraction == 1 && progress.snapshot.steps == 3)
         let ids = try String(contentsOfFile: folder.file("ids.csv"), encoding: .utf8)
@@ -168,7 +163,7 @@ struct ChainTests {
         chain.policies = registry
         let report = try chain.run()
         #expect(report.steps?.count == 2 && report.destination == folder.file("new.sqlite"))
-        #expect(try rows(folder.file("new.sqlite"), "SELECT ZHEADING FROM ZBOOK") == ["A"])
+        #expect(try StoreQuery.texts("SELECT ZHEADING FROM ZBOOK", in: folder.file("new.sqlite")) == ["A"])
         // The other folder is left as it is, and nothing stays in the chain's own.
         #expect(try FileManager.default.contentsOfDirectory(atPath: place) == ["step-1.sqlite"])
         #expect(try FileManager.default.contentsOfDirectory(atPath: place + "-moved").isEmpty)
@@ -202,7 +197,7 @@ struct ChainTests {
             from: folder.file("old.sqlite"), steps: steps, to: folder.file("new.sqlite"), options: options)
         #expect(try rejecting.run().rejects?.objects == 1)
         #expect(try String(contentsOfFile: folder.file("rejects.jsonl"), encoding: .utf8).contains("A/p1"))
-        #expect(try rows(folder.file("new.sqlite"), "SELECT count(*) FROM ZA") == ["0"])
+        #expect(try StoreQuery.texts("SELECT count(*) FROM ZA", in: folder.file("new.sqlite")) == ["0"])
     }
 
     @Test("An existing destination is refused before the first step")

@@ -39,10 +39,7 @@ struct ConfigurationTests {
 
     private static func tables(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        let names = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
-        var found: [String] = []
-        while try names.step() { found.append(names.text(0) ?? "") }
-        return found
+        return try connection.firstColumn("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     }
 
     private static let fixed = ["Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY"]

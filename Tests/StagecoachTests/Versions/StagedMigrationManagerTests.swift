@@ -25,13 +25,6 @@ struct StagedMigrationManagerTests {
             NSManagedObjectModelReference(
                 model: versions[number - 1].model, versionChecksum: try checksum(number))
         }
-        func rows(_ path: String, _ sql: String) throws -> [String] {
-            let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-            let statement = try connection.prepare(sql)
-            var rows: [String] = []
-            while try statement.step() { rows.append(statement.text(0) ?? "nil") }
-            return rows
-        }
     }
 
     @Test("A lightweight stage leads directly to its last version, a custom one calls its handlers")
@@ -45,14 +38,14 @@ struct StagedMigrationManagerTests {
         custom.willMigrateHandler = { manager, stage in
             let path = try #require(manager.storeURL).path
             #expect(manager.model === fixture.versions[1].model && stage.label == "tags")
-            seen += try fixture.rows(path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
+            seen += try StoreQuery.texts("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK", in: path)
             let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
             try connection.execute("UPDATE ZBOOK SET ZTITLE = ZTITLE || '?' WHERE Z_PK = 9")
             try connection.close()
         }
         custom.didMigrateHandler = { manager, _ in
             let path = try #require(manager.storeURL).path
-            seen += try fixture.rows(path, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK")
+            seen += try StoreQuery.texts("SELECT ZNAME FROM ZBOOK ORDER BY Z_PK", in: path)
             let mapping = try MappingModel.inferred(from: fixture.versions[2].model, to: fixture.versions[2].model)
             let book = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Book" })
             book.attributeMappings?.first { $0.name == "pages" }?.valueExpression = try NSExpression(
@@ -66,7 +59,7 @@ struct StagedMigrationManagerTests {
             from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[3].model)
         #expect(seen == ["A", "none", "A", "none?"])
         #expect(
-            try fixture.rows(fixture.destination.path, "SELECT ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
+            try StoreQuery.texts("SELECT ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK", in: fixture.destination.path)
                 == ["A14", "none?14"])
         #expect(reports.count == 3 && manager.storeURL == nil && manager.model == nil)
         #expect(manager.progress.snapshot.fraction == 1)
@@ -121,9 +114,9 @@ struct StagedMigrationManagerTests {
             from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[2].model)
         // The keys of the objects are kept.
         #expect(
-            try fixture.rows(fixture.destination.path, "SELECT Z_PK || ZNAME FROM ZBOOK ORDER BY Z_PK")
+            try StoreQuery.texts("SELECT Z_PK || ZNAME FROM ZBOOK ORDER BY Z_PK", in: fixture.destination.path)
                 == ["3A", "9changed", "10made"])
-        #expect(try fixture.rows(fixture.destination.path, "SELECT ZNAME FROM ZTAG") == ["tag!"])
+        #expect(try StoreQuery.texts("SELECT ZNAME FROM ZTAG", in: fixture.destination.path) == ["tag!"])
         #expect(manager.container == nil)
     }
 
@@ -177,9 +170,11 @@ struct StagedMigrationManagerTests {
         #expect(error?.code == "store.incompatibleModel")
         let wrong = NSStagedMigrationManager([])
         #expect(throws: MigrationError.self) { try add([NSPersistentStoreStagedMigrationManagerOptionKey: wrong]) }
-        #expect(try fixture.rows(fixture.source.path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == ["A", "nil"])
+        #expect(
+            try StoreQuery.texts("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK", in: fixture.source.path) == ["A", "nil"])
         try add([NSPersistentStoreStagedMigrationManagerOptionKey: manager])
-        #expect(try fixture.rows(fixture.source.path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
+        #expect(
+            try StoreQuery.texts("SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK", in: fixture.source.path) == ["A", "none"])
         try add([:])
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path) == ["old.sqlite"])
     }
@@ -198,7 +193,7 @@ struct StagedMigrationManagerTests {
         let manager = StagedMigrationManager([custom])
         try manager.migrateStore(
             from: fixture.source, to: fixture.destination, destinationModel: fixture.versions[1].model)
-        #expect(try fixture.rows(fixture.destination.path, "SELECT DISTINCT ZTITLE FROM ZBOOK") == ["new"])
+        #expect(try StoreQuery.texts("SELECT DISTINCT ZTITLE FROM ZBOOK", in: fixture.destination.path) == ["new"])
 
         struct Refusal: Error {}
         let other = try Fixture()
@@ -227,7 +222,7 @@ struct StagedMigrationManagerTests {
             try all.migrateStore(
                 from: fixture.source, to: URL(fileURLWithPath: third), destinationModel: fixture.versions[2].model
             ).count == 2)
-        #expect(try fixture.rows(third, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
+        #expect(try StoreQuery.texts("SELECT ZNAME FROM ZBOOK ORDER BY Z_PK", in: third) == ["A", "none"])
         #expect(
             try all.migrateStore(
                 from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: fixture.folder.file("fourth.sqlite")),
