@@ -49,6 +49,7 @@ struct PortTests {
             "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { report() } }",
             "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { self.report() } }"
         ),
+        ("@Published private(set) var a = 2", "private(set) var a = 2"),
         ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
@@ -344,6 +345,35 @@ struct PortTests {
         // A key path of a class that nobody declares is a finding with its line.
         let path = try #require(port.findings.first { $0.text.hasPrefix("#keyPath") })
         #expect(path.kind == .manual && path.line == 43 && path.message.contains("--context"), "\(path)")
+    }
+
+    @Test("A policy in Objective-C has a skeleton, and so no stub as the superclass of one in Swift")
+    func objectiveCSuperclass() throws {
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Radio").path)
+        #expect(port.missingTypes.isEmpty, "\(port.missingTypes.map(\.name))")
+        #expect(port.registrations.map(\.className) == ["ChannelPolicy"])
+        #expect(port.objectiveCPolicies.map(\.className) == ["RadioBasePolicy"])
+    }
+
+    @Test("Stubs are objects where the manager gets them, and what an alias, .init and an index ask of them is there")
+    func kindsOfStubs() throws {
+        let port = try PolicyPort(
+            path: SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Wardrobe").path)
+        let kinds = Dictionary(uniqueKeysWithValues: port.missingTypes.map { ($0.name, $0.kind) })
+        #expect(kinds["Garment"] == .object && kinds["Outfit"] == .object, "\(kinds)")
+        #expect(kinds["UIImage"] == .other && kinds["CloudEntry"] == .other, "\(kinds)")
+        let folder = try TemporaryFolder()
+        let output = folder.file("out")
+        try PolicySourceFiles.makeFolder(output)
+        try port.write(to: output)
+        let stubs = try String(contentsOfFile: output + "/Stubs.swift", encoding: .utf8)
+        for line in [
+            "init?(data a0: Any?) { stop(\"UIImage\") }", "init(limit a0: Any?) { stop(\"OutfitFinder\") }",
+            "init(number a0: Any?) { stop(\"Closet.Shelf\") }", "class Fast {",
+        ] { #expect(stubs.contains(line), "\(line)\n\(stubs)") }
+        let ported = try String(contentsOfFile: output + "/GarmentPolicy.swift", encoding: .utf8)
+        #expect(ported.contains("CloudEntry(kind: Missing.garment, finder: Missing()(depth: 2))"), "\(ported)")
     }
 
     @Test("A pattern that no error of Swift matches on Linux becomes a conversion")

@@ -32,14 +32,16 @@ struct PolicyPort: Encodable {
             // Their names are not those of sources that are copied.
             others += try Self.read(folder, inside: "context \(number + 1)/").swift.map(\.reader)
         }
-        let copied = SourceDeclarations(swift.map(\.reader))
-        let declarations = others.isEmpty ? copied : SourceDeclarations(swift.map(\.reader) + others)
+        let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
+        objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
+        let skeletons = Set(objectiveCPolicies.map(\.className))
+        let copied = SourceDeclarations(swift.map(\.reader), skeletons: skeletons)
+        let declarations =
+            others.isEmpty ? copied : SourceDeclarations(swift.map(\.reader) + others, skeletons: skeletons)
         sources = swift.map {
             PortRules.apply(file: $0.reader.file, source: $0.source, reader: $0.reader, declarations: declarations)
         }
         registrations = PolicyRegistration.registrations(of: copied)
-        let called = mappings.isEmpty ? nil : Set(calledFunctions.map(\.selector))
-        objectiveCPolicies = ObjectiveCReader.policies(in: objectiveC, called: called)
         // Types that only the context declares are in no copy, so they get stubs.
         stubs = PortStubs(sources, copied, objectClasses: declarations.objectClasses)
         findings = sources.flatMap(\.findings)

@@ -44,7 +44,17 @@ extension PortRules {
         while position < tokens.count, Self.modifiers.contains(tokens[position].text) || isWord(position, "static") {
             position = (isMark(position + 1, "(") ? closing(position + 1) : position) + 1
         }
-        guard tokens.isWord(position, "var"), tokens.isWord(position + 1), isMark(position + 2, ":") else { return nil }
+        guard tokens.isWord(position, "var"), tokens.isWord(position + 1) else { return nil }
+        // Without a type nothing can be computed; its value stands there.
+        if isMark(position + 2, "=") {
+            let range = tokens[index].range.lowerBound..<tokens[attributeEnd(index)].range.upperBound
+            note(
+                .manual, tokens[index], text: text(range), replacement: "",
+                "No source declares the property wrapper \(name): the property becomes a plain one")
+            remove(range)
+            return attributeEnd(index) + 1
+        }
+        guard isMark(position + 2, ":") else { return nil }
         var end = position + 3
         while end + 1 < tokens.count, !tokens[end + 1].isFirstOnLine, !isMark(end + 1, "="), !isMark(end + 1, "}") {
             end += 1

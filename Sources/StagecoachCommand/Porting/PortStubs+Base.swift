@@ -22,6 +22,14 @@ extension PortStubs {
                 get { stop("A subscript") }
                 nonmutating set { stop("A subscript") }
             }
+            @_disfavoredOverload subscript<Value>(index: Any?) -> Value {
+                get { stop("A subscript") }
+                nonmutating set { stop("A subscript") }
+            }
+            @_disfavoredOverload subscript<Value>(key: Missing) -> Value {
+                get { stop("A subscript") }
+                nonmutating set { stop("A subscript") }
+            }
             @discardableResult
             func dynamicallyCall(withArguments arguments: [Any?]) -> Missing { stop("A call") }
             @discardableResult @_disfavoredOverload
@@ -58,8 +66,8 @@ extension PortStubs {
 
         extension Missing: Sequence, IteratorProtocol {
             func next() -> Missing? { stop("An iteration") }
-            var first: Missing? { stop("first") }
-            var last: Missing? { stop("last") }
+            var first: Missing! { stop("first") }
+            var last: Missing! { stop("last") }
             var count: Int { stop("count") }
             @discardableResult func count(_ value: Any?) -> Missing { stop("count") }
             var isEmpty: Bool { stop("isEmpty") }

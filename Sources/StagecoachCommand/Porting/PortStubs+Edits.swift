@@ -105,7 +105,10 @@ extension PortStubs {
                     let first = argument.colon.map { $0 + 1 } ?? argument.start
                     if tokens.isMark(first, "&") { edits.append((tokens[first].range, "")) }
                     guard tokens.isMark(first, "."), tokens.isWord(first + 1) else { continue }
-                    edits.append((tokens[first].range.lowerBound..<tokens[first].range.lowerBound, "Missing"))
+                    // `.init(…)`: a value is made, and called.
+                    let end = tokens.isWord(first + 1, "init") ? tokens[first + 1].range.upperBound : nil
+                    let start = tokens[first].range.lowerBound
+                    edits.append((start..<(end ?? start), end == nil ? "Missing" : "Missing()"))
                 }
                 let type = missing[tokens[index].text]
                 let calls = position == index + 1 ? type?.initialisers : type?.nested[tokens[position - 1].text]

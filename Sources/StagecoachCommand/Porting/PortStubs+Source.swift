@@ -38,6 +38,9 @@ extension PortStubs {
                         get { value(forKey: key) as! Value }
                         set { setValue(newValue, forKey: key) }
                     }
+                    @_disfavoredOverload subscript(dynamicMember member: String) -> Missing! { stop(member) }
+                    static subscript(dynamicMember member: String) -> Missing { stop(member) }
+                    static subscript<Value>(dynamicMember member: String) -> Value { stop(member) }
                 }
 
                 """
@@ -45,8 +48,10 @@ extension PortStubs {
             let isPlain = type.isPlain || type.isValue || type.initialisers[[]] == true
             var body = members(type.name, type.initialisers, indent: "    ", isPlain: isPlain)
             for (name, initialisers) in type.nested.sorted(by: { $0.key < $1.key }) {
-                body += "\n    @dynamicMemberLookup\n    class \(name): NSObject, NSSecureCoding {\n"
-                body += members("\(type.name).\(name)", initialisers, indent: "        ")
+                let isPlain = type.plainNested.contains(name)
+                let bases = isPlain ? "" : ": NSObject, NSSecureCoding"
+                body += "\n    @dynamicMemberLookup\n    class \(name)\(bases) {\n"
+                body += members("\(type.name).\(name)", initialisers, indent: "        ", isPlain: isPlain)
                 body += declarations(type.cases, in: name) + "    }\n"
             }
             let list = (0..<type.arguments).map { "T\($0)" }.joined(separator: ", ")
@@ -96,7 +101,8 @@ extension PortStubs {
         if receiver == "OSLog" { return "    static let \(type.name) = OSLog()\n" }
         if receiver == "NSNotification.Name" { return "    static let \(type.name) = Self(\"\(type.name)\")\n" }
         if type.isAssigned {
-            return "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
+            let property = "    var \(type.name): Any? {\n        get { \(end) }\n        set { \(end) }\n    }\n"
+            return property + calls(type, "") { "    func \(type.name)\($0)" }
         }
         guard type.initialisers.isEmpty else { return calls(type, "") { "    func \(type.name)\($0)" } }
         if type.name.isQuestion { return "    var \(type.name): Bool { \(end) }\n" }
@@ -129,6 +135,9 @@ extension PortStubs {
         var lines =
             (isPlain ? [] : coding) + [
                 "subscript(index: Any?) -> Missing {",
+                "    get { stop(\"\(name)\") }",
+                "    set { stop(\"\(name)\") }", "}",
+                "@_disfavoredOverload subscript<Value>(index: Any?) -> Value {",
                 "    get { stop(\"\(name)\") }",
                 "    set { stop(\"\(name)\") }", "}",
             ] + anyMembers(name)

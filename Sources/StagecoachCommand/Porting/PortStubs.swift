@@ -40,6 +40,8 @@ struct MissingType: Encodable {
     fileprivate(set) var receivers: Set<String> = []
     /// True if it has a member that NSObject has with another type.
     fileprivate(set) var isPlain = false
+    /// Such types among those that are named as members: `Insecure.MD5.hash(data:)`.
+    fileprivate(set) var plainNested: Set<String> = []
     /// The number of generic arguments.
     fileprivate(set) var arguments = 0
     /// The members that its sources name without a type, as `.running`: each may be a case of it.
@@ -132,17 +134,32 @@ struct PortStubs {
         guard isType || isMemberBase || isCall || isGeneric else { return }
         var found =
             missing[token.text] ?? MissingType(name: token.text, file: file, line: lines[token.text] ?? token.line)
-        if isCall { MissingType.add(tokens, index, to: &found.initialisers) }
+        if let call = Self.initialiser(tokens, index) { MissingType.add(tokens, call, to: &found.initialisers) }
+        if tokens.isWord(index - 3, "typealias") {
+            let alias = tokens[index - 2].text
+            for place in tokens.indices where tokens.isWord(place, alias) && tokens.isMark(place + 1, "(") {
+                MissingType.add(tokens, place, to: &found.initialisers)
+            }
+        }
         if isCall, tokens.isWord(index - 1, "throw") { found.isThrown = true }
         if tokens.isWord(index - 1, "extension") { found.add(extension: tokens, at: index) }
         found.isType = found.isType || isType || isMemberBase
         if tokens.isMark(index + 1, "<") { found.arguments = Self.genericArguments(tokens, index + 1) }
         if isMemberBase { found.add(member: tokens, at: index) }
-        if found.kind == .other { found.kind = kind(tokens, index) }
+        if found.kind == .other { found.kind = isMadeObject(tokens, index) ? .object : kind(tokens, index) }
         if [.policy, .other].contains(found.kind), Self.inheritance(tokens, index)?.place == 0 {
             found.addOverrides(tokens, index)
         }
         missing[token.text] = found
+    }
+
+    /// Returns the word before the arguments that make a value of a type: the type's own in `Book()`, `init` in `Book.init()` and in
+    /// `let a: Book = .init()`.
+    fileprivate static func initialiser(_ tokens: [SwiftToken], _ index: Int) -> Int? {
+        if tokens.isMark(index + 1, "(") { return index }
+        let isTyped = tokens.isMark(index + 1, "=") && tokens.isMark(index + 2, ".")
+        let place = isTyped ? index + 3 : tokens.isMark(index + 1, ".") ? index + 2 : index
+        return tokens.isWord(place, "init") && tokens.isMark(place + 1, "(") ? place : nil
     }
 
     private static func genericArguments(_ tokens: [SwiftToken], _ open: Int) -> Int {
@@ -191,7 +208,7 @@ struct PortStubs {
     private static func isTypePosition(_ tokens: [SwiftToken], _ index: Int) -> Bool {
         guard index > 0 else { return false }
         let before = tokens[index - 1]
-        if before.isWord("extension") { return true }
+        if before.isWord("extension") || before.isMark("=") && tokens.isWord(index - 3, "typealias") { return true }
         if [":", "<", ">", "["].contains(before.text) || ["as", "is", "any", "some"].contains(before.text) {
             return before.isMark(">") ? index > 1 && tokens[index - 2].isMark("-") : true
         }
@@ -218,6 +235,15 @@ struct PortStubs {
         return nil
     }
 
+    /// Tells whether a call makes a managed object: `Book(entity: …, insertInto: …)`, or `Book(context: …)` for a variable that the
+    /// manager gets.
+    private func isMadeObject(_ tokens: [SwiftToken], _ index: Int) -> Bool {
+        guard tokens.isMark(index + 1, "(") else { return false }
+        let labels = CallArguments(tokens, open: index + 1, isDeclaration: false).labels
+        let isManaged = VariableTypes.assigned(tokens, index).map(variables.managed.contains) == true
+        return labels == ["entity", "insertInto"] || labels == ["context"] && isManaged
+    }
+
     private func kind(_ tokens: [SwiftToken], _ index: Int) -> MissingType.Kind {
         let name = tokens[index].text
         if objectClasses.contains(name) { return .object }
@@ -235,7 +261,7 @@ struct PortStubs {
         if isCall, !isAsked, startsLine || before == "{" || before == ";" { return .function }
         let isElement = tokens[index - 1].isMark("<") && ["NSFetchRequest", "Set"].contains(tokens[index - 2].text)
         let isCast = ["?", "!"].contains(tokens[index - 1].text) && tokens[index - 2].isWord("as")
-        return (isElement || isCast) && !name.hasApplePrefix ? .object : .other
+        return (isElement || isCast) && !name.hasApplePrefix && !name.hasSuffix("Delegate") ? .object : .other
     }
 }
 
@@ -304,11 +330,12 @@ extension MissingType {
         guard tokens.isWord(index + 2), index + 3 < tokens.count else { return }
         let (name, next) = (tokens[index + 2].text, tokens[index + 3])
         if name == "hash" { isPlain = true }
+        if next.isMark("."), tokens.isWord(index + 4, "hash") { plainNested.insert(name) }
         guard name.first?.isUppercase == true,
             next.isMark("(") || next.isMark(".") || tokens.isMark(index - 1, ":")
         else { return }
         var calls = nested[name] ?? [:]
-        if next.isMark("(") { Self.add(tokens, index + 2, to: &calls) }
+        if let call = PortStubs.initialiser(tokens, index + 2) { Self.add(tokens, call, to: &calls) }
         nested[name] = calls
     }
 

@@ -21,7 +21,8 @@ struct SourceDeclarations {
     static let objectRoots: Set<String> = ["NSManagedObject", "ManagedObject"]
     static let policyRoots: Set<String> = ["NSEntityMigrationPolicy", "EntityMigrationPolicy"]
 
-    init(_ readers: [DeclarationReader]) {
+    /// - Parameter skeletons: the names of the classes in Objective-C of which the copies have skeletons.
+    init(_ readers: [DeclarationReader], skeletons: Set<String> = []) {
         let types = readers.flatMap(\.types)
         let classes = types.filter { !$0.isExtension }
         let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -47,7 +48,8 @@ struct SourceDeclarations {
         }
         self.properties = properties
         let isOurs = readers.contains { $0.tokens.imports("Stagecoach") }
-        typeNames = Set(readers.flatMap(\.typeNames)).union(isOurs ? PortTable.words["own", default: []] : [])
+        typeNames = Set(readers.flatMap(\.typeNames)).union(skeletons)
+            .union(isOurs ? PortTable.words["own", default: []] : [])
         let names = readers.map { ($0.file, SourceNames($0.tokens)) }
         let all = names.map(\.1)
         self.names = Dictionary(names.map { ($0, $1.adding(all)) }, uniquingKeysWith: { first, _ in first })

@@ -1,0 +1,5 @@
+#import <CoreData/CoreData.h>
+
+@interface RadioBasePolicy : NSEntityMigrationPolicy
+- (NSString *)frequencyOf:(NSNumber *)hertz;
+@end
