@@ -29,7 +29,7 @@ enum PagesCommand {
     ) throws -> Int {
         let schema = StoreSchema(model: model)
         let store = try DestinationStore(creating: path, schema: schema, cacheBytes: 2 << 20, vfs: nil)
-        store.writesPages = writesPages
+        store.filling.writesPages = writesPages
         guard let entity = model.entity(named: "Book") else { throw Arguments.usage("The model has no Book") }
         let table = schema.tableIndex(of: entity)
         var batch = filled(schema.tables[table].columns)

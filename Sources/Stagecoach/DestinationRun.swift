@@ -127,7 +127,7 @@ final class DestinationRun {
             try LossRefusal.check(gaps, options)
             var loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
-                resumed: checkpoints.resumed, previousStepIDs: try migration.previousStepIDs(),
+                previousStepIDs: try migration.previousStepIDs(),
                 mode: .publish(rejectFile)
             ).load()
             try rejectFile?.finish()

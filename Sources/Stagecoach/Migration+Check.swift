@@ -180,7 +180,7 @@ extension Migration {
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         let loaded = try StoreLoad(
             self, prepared, PreviousModels(run, archive: archive, existing: existing), external, existing: existing,
-            area: area, checkpoints: nil, resumed: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
+            area: area, checkpoints: nil, previousStepIDs: try previousStepIDs(), mode: .check(count)
         ).load()
         count.report.sourceObjects = prepared.census.total
         count.report.leftBehind = try leftBehind(prepared)

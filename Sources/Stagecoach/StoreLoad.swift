@@ -41,7 +41,7 @@ struct StoreLoad {
     ///     ran before.
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, _ previous: PreviousModels, _ external: ExternalFiles,
-        existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?, resumed: JournalRecord.State?,
+        existing: ExistingStore?, area: WorkArea, checkpoints: CheckpointScheduler?,
         previousStepIDs: PreviousStepIDMap?, mode: Mode
     ) throws {
         self.migration = migration
@@ -54,7 +54,7 @@ struct StoreLoad {
         self.checkpoints = checkpoints
         self.mode = mode
         run = previous.run
-        self.resumed = resumed
+        resumed = checkpoints?.resumed
         keeps = checkpoints?.isResumable ?? false
         uuid = existing?.metadata.uuid ?? migration.newUUID ?? run.inputs.source.metadata.uuid
         store = try PrivateStore(in: area, run: run, resumed: resumed, isAppended: existing != nil)
@@ -84,10 +84,10 @@ struct StoreLoad {
                 ?? MigrationError("interrupted", .temporary, "The migration was cancelled", cause: error)
         }
         if existing == nil {
-            destination.carriedIndexes = prepared.carriedIndexes
-            destination.carried = prepared.carried
+            destination.filling.carriedIndexes = prepared.carriedIndexes
+            destination.filling.carried = prepared.carried
         }
-        destination.derived = DerivedSelection(
+        destination.filling.derived = DerivedSelection(
             anew: DerivedColumns.anew(
                 migration.mappingModels, source: migration.sourceModel, destination: migration.destinationModel),
             now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
@@ -108,13 +108,14 @@ struct StoreLoad {
         let isLast = number == prepared.models.count - 1
         let done = resumed?.modelProgress.done ?? 0
         migration.manager.begin(planned.model)
-        store.destination.defersEmptyIndexes = !isLast
+        store.destination.filling.defersEmptyIndexes = !isLast
         // Later mapping models read and change rows through SQLite while they write, so only the first may write pages.
-        store.destination.writesPages =
+        store.destination.filling.writesPages =
             run.inputs.options.writer == .pages && number == 0 && !previous.keys.hasRows.contains(true)
         if let resumed, number == done { try restoreModels(from: resumed) }
         let hasRows = number < done ? resumed?.modelProgress.hasRows[number] ?? [] : previous.keys.hasRows
-        store.destination.indexSorts = IndexSorts(directory: area.spills, memory: run.inputs.budget.destinationCache)
+        store.destination.filling.indexSorts = IndexSorts(
+            directory: area.spills, memory: run.inputs.budget.destinationCache)
         // The tables filled by previous mapping models are known only now.
         let work =
             hasRows == planned.hasRows

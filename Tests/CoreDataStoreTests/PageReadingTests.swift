@@ -16,6 +16,7 @@ struct PageReadingTests {
     ) throws -> (lines: [String], refusal: String?) {
         let store = try SourceStore(testing: path, valueLimit: valueLimit)
         store.readsPages = pages
+        store.comparesReaders = pages
         var lines: [String] = []
         for model in try models(store) {
             let layout = try store.layout(for: model)

@@ -46,12 +46,12 @@ struct WritingRealStoreTests {
                 let columns = (["Z_PK"] + table.columns.map(\.name)).map { "quote(\($0))" }.joined(
                     separator: " || ',' || ")
                 let select = "SELECT \(columns) FROM \(table.name) ORDER BY Z_PK"
-                #expect(try texts(source, select) == texts(written, select), "\(store.name) \(table.name)")
+                #expect(try source.texts(select) == written.texts(select), "\(store.name) \(table.name)")
             }
             for join in schema.joinTables {
                 let columns = join.columnNames.map { "quote(\($0))" }.joined(separator: " || ',' || ")
-                let before = try texts(source, "SELECT \(columns) FROM \(name(join, store)) ORDER BY 1")
-                #expect(try before == texts(written, "SELECT \(columns) FROM \(join.name) ORDER BY 1"), "\(store.name)")
+                let before = try source.texts("SELECT \(columns) FROM \(name(join, store)) ORDER BY 1")
+                #expect(try before == written.texts("SELECT \(columns) FROM \(join.name) ORDER BY 1"), "\(store.name)")
             }
         }
         print("rows copied: \(rows)")

@@ -17,13 +17,34 @@ extension SourceStore {
     ) throws(MigrationError) -> any RowReader {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
-        if let scan = try pairScan(join, side: side) {
-            return PageReader(store: self, fill: scan.fill)
-        }
+        guard let scan = try pairScan(join, side: side) else { return try sortedLinks(join, side: side) }
+        let reader = PageReader(store: self, fill: scan.fill)
+        guard comparesReaders else { return reader }
+        return ComparedReader(
+            reader, slots: 4,
+            place: { batch, row in
+                .init(first: batch[row, side].integerValue, second: batch[row, 1 - side].integerValue)
+            },
+            context: { [path] _, _, _ in ("a link of \(join.name)", MigrationError.Context(path: path)) },
+            rows: { [self] after, last throws(MigrationError) in
+                try sortedLinks(join, side: side, after: after, through: last)
+            })
+    }
+
+    /// Reads a join table's rows through SQLite.
+    private func sortedLinks(
+        _ join: SourceJoinTable, side: Int, after: ComparedReader.RowPlace? = nil,
+        through last: ComparedReader.RowPlace? = nil
+    ) throws(MigrationError) -> LinkReader {
         let keys = join.sides.map(\.column.quoted)
         let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
+        var conditions: [String] = []
+        let pair = "(\(keys[side]), \(keys[1 - side]))"
+        if let after { conditions.append("\(pair) > (\(after.first), \(after.second))") }
+        if let last { conditions.append("\(pair) <= (\(last.first), \(last.second))") }
         let sql =
             "SELECT \((keys + orders).joined(separator: ", ")) FROM \(join.name.quoted) "
+            + (conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) ")
             + "ORDER BY \(keys[side]), \(keys[1 - side])"
         let statement = try query(sql)
         return LinkReader(store: self, statement: statement, side: side, table: join.name)

@@ -9,8 +9,25 @@ extension SourceStore {
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
     /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch, and for pages as `TableScan`.
     package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> any RowReader {
-        if let reader = try pageReader(selection, in: layout) { return reader }
-        return try SelectionReader(self, selection, in: layout)
+        guard let reader = try pageReader(selection, in: layout) else {
+            return try SelectionReader(self, selection, in: layout)
+        }
+        guard comparesReaders else { return reader }
+        return ComparedReader(
+            reader, slots: selection.columns.count, place: { batch, row in .init(first: batch.key(row)) },
+            context: { [self] batch, row, slot in
+                let place = context(selection.table, batch.key(row), layout)
+                guard selection.columns.indices.contains(slot), case .own(let column) = selection.columns[slot] else {
+                    return ("a column", place)
+                }
+                return (layout.tables[selection.table].columns[column], place)
+            },
+            rows: { [self] after, last throws(MigrationError) in
+                var window = selection
+                window.afterKey = after?.first ?? selection.afterKey
+                window.throughKey = last.first
+                return try SelectionReader(self, window, in: layout)
+            })
     }
 
     /// Returns the Z_ENT values of a selection's rows; nil if they are not restricted.

@@ -28,6 +28,8 @@ package final class SourceStore {
     package var limitNeeded: ((Int) -> Int)?
     /// True to read rows from the file's pages if that is safe. If false, SQLite reads everything.
     package var readsPages = false
+    /// True to read rows from pages a second time through SQLite, of every 32nd batch, and to compare them.
+    package var comparesReaders = false
     /// The reason why SQLite reads although pages were requested; nil if it does not, or before the first read.
     package internal(set) var pagesRefusal: String?
     /// The tables that SQLite reads while others are read from pages, with the first reason for each.

@@ -10,7 +10,6 @@ import SpillStorage
 /// private and unusable. After an error it must be abandoned, because nothing can be rolled back. One task at a time owns it.
 ///
 /// Memory: SQLite's page cache of the given size, the same again while an index is built, and the writers' statements.
-@dynamicMemberLookup
 package final class DestinationStore {
     /// The settings that the owner of a store chooses for filling it.
     package struct Filling {
@@ -39,13 +38,8 @@ package final class DestinationStore {
     /// The facts about the store that its file does not contain.
     package internal(set) var knowledge = Knowledge()
     var isAppending: Bool { knowledge.isAppending }
-    /// The settings for filling the store; each of them is available as a property of the store. A store reopened from a
-    /// checkpoint has the same settings.
-    var filling = Filling()
-    package subscript<Value>(dynamicMember property: WritableKeyPath<Filling, Value>) -> Value {
-        get { filling[keyPath: property] }
-        set { filling[keyPath: property] = newValue }
-    }
+    /// The settings for filling the store. A store reopened from a checkpoint has the same.
+    package var filling = Filling()
     /// A sentence for each object of the schema that the source has or the model asks for and that could not be made.
     package internal(set) var missing: [String] = []
     /// True if indexes of tables without rows were made in advance, for pages to fill.

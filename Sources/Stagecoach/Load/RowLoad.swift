@@ -28,7 +28,7 @@ final class RowLoad: ModelStage, LoadSource {
             + (modelRun.missing.unmigrated == nil ? 0 : budget.sorts / 16)
         let free = links.columns.isEmpty ? max(0, budget.sorts / 8 * 7 - noted) : 0
         indexMemory = (budget.destinationCache, budget.destinationCache + free)
-        destination.indexSorts?.memory = indexMemory.most
+        destination.filling.indexSorts?.memory = indexMemory.most
     }
 
     func begin(_ step: PlannedStep, isClosed: (Int) -> Bool) throws {
@@ -62,8 +62,8 @@ final class RowLoad: ModelStage, LoadSource {
 
     func load(join: Int, into writer: any TableWriter, prepare: @escaping (Int) throws -> Void) throws -> Int {
         let rows = JoinLinks(stage: stage, mappings: mappings, keys: keys, joinTable: join, prepare: prepare)
-        if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory.least }
-        defer { destination.indexSorts?.memory = indexMemory.most }
+        if try rows.ordered == nil { destination.filling.indexSorts?.memory = indexMemory.least }
+        defer { destination.filling.indexSorts?.memory = indexMemory.most }
         return try rows.load(into: writer)
     }
 }

@@ -47,7 +47,7 @@ struct RowPath: ModelStage {
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
         // table's load.
         modelRun.services.concurrentSorts = 6 + links.columns.count
-        destination.expectedKeys = expectedKeys
+        destination.filling.expectedKeys = expectedKeys
         let stream = modelRun.links(by: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         // In a complete store they are raised already.

@@ -169,7 +169,7 @@ final class CheckpointScheduler {
         guard isResumable, isActive || isDue else { return }
         // If pages filled the unit, no transaction has to end. Where objects may be rejected the load may be repeated
         // (``loadAgain(_:changesExisting:)``), and the stamp has to tell the filled store from its copy.
-        guard phase == .recording, let destination = draft.destination, destination.writesPages,
+        guard phase == .recording, let destination = draft.destination, destination.filling.writesPages,
             !destination.hasChanges, !draft.mayReject
         else { return try commit() }
         if isDue, isFree, let state = try describedState() { try write(state) }
@@ -312,7 +312,7 @@ final class CheckpointScheduler {
     /// matches them. If SQLite writes, everything since the last state is one transaction, which a killed process does not
     /// commit.
     private func invalidate() throws {
-        guard isActive, let destination = draft.destination, destination.writesPages else { return }
+        guard isActive, let destination = draft.destination, destination.filling.writesPages else { return }
         try destination.write(stamp: unusedStamp)
         try destination.endTransaction()
     }

@@ -164,8 +164,9 @@ struct RowRules {
             let glance = glances[index]
             let cell = batch[row, glance.column]
             if glance.passes(cell.kind) || isInNilComposite(glance, batch, row: row) { continue }
-            let rule = rules[index]
-            try rule.check(cell, in: batch, of: "\(entityName)/p\(batch.key(row))") { kind, bound in
+            // Not through a copy of the rule, whose references would be counted for each value.
+            try rules[index].check(cell, in: batch, of: "\(entityName)/p\(batch.key(row))") { kind, bound in
+                let rule = rules[index]
                 let isOfSource = rule.ofSource.contains(kind)
                 var broken = BrokenRule(
                     table: table, key: batch.key(row), entity: entity, entityName: entityName,

@@ -70,10 +70,12 @@ final class VerificationContext {
         let value = max(1 << 20, room / 6)
         func open(_ path: String) throws(MigrationError) -> SourceStore {
             let store = try SourceStore(path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
-            store.readsPages = true
+            store.readsPages = options.reader == .pages
+            store.comparesReaders = store.readsPages
             store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
             return store
         }
+        if options.reader == .sqlite { findings.note("SQLite read all rows of both stores (--reader sqlite)") }
         source = try open(migration.sourcePath)
         if !options.sourceIsKnownByTables {
             try StoreMatch.check(source.metadata, against: runs[0].source.model, path: migration.sourcePath)

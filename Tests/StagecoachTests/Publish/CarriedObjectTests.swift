@@ -138,9 +138,9 @@ struct CarriedObjectTests {
         let notes = try migration.run().notes
         #expect(notes.contains("Taken over from the source as it stands, the index: Z_1ZETA_Z_1ZETA_INDEX"), "\(notes)")
         #expect(try StoreVerification(migration).run().differences.isEmpty)
-        let found = try HistoryTests.rows(
+        let found = try StoreQuery.texts(
             "SELECT sql FROM sqlite_master WHERE tbl_name = 'Z_1ALPHA' AND sql LIKE 'CREATE INDEX%'",
-            folder.file("new.sqlite"))
+            in: folder.file("new.sqlite"))
         #expect(Set(found) == [stale, "CREATE INDEX Z_1ALPHA_Z_1ALPHA_INDEX ON Z_1ALPHA (Z_1ALPHA, Z_1ZETA)"])
         #expect(try Self.differences(folder, people) == [])
         let copy = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READWRITE)
