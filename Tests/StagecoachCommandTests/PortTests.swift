@@ -49,7 +49,7 @@ struct PortTests {
             "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { report() } }",
             "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { self.report() } }"
         ),
-        ("@Published private(set) var a = 2", "private(set) var a = 2"),
+        ("class P { @Published private(set) var a = 2 }", "class P { private(set) var a = 2 }"),
         ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
