@@ -226,7 +226,8 @@ struct PortTests {
             "func addObject(_ o: Int) {}", "a.begin(b, manager: c)", "override init(entity e: E) {}",
             "class A { override init() {} }", "set.add(x as AnyObject)", "let a: AnyObject = b", "a ?? []",
             "m.mergePolicy = NSErrorMergePolicy", "request.fetchRequest(1)", "let n = NSNumber(value: 1)",
-            "import FoundationXML", "let n = i + +1",
+            "import FoundationXML", "let n = i + +1", "nonisolated(unsafe) var a = 0",
+            "public nonisolated(unsafe) var a = 0", "struct A { nonisolated(unsafe) static var b = 0 }",
             "for (index, part) in \"a\".enumerated() { print(index, part) }", "static let a = 1",
         ] { #expect(port(source).edits.isEmpty, "\(source)") }
     }

@@ -13,7 +13,9 @@ extension PortRules {
             first -= isMark(first - 1, ")") ? 4 : 1
         }
         let isStatic = (first..<index).contains { isWord($0, "static") }
-        let isMarked = first > 0 && ["nonisolated", "lazy", "weak"].contains(tokens[first - 1].text)
+        // `nonisolated(unsafe)` may stand before or behind the other modifiers.
+        let isUnsafe = isMark(first - 1, ")") && isWord(first - 2, "unsafe")
+        let isMarked = first > 0 && (isUnsafe || ["nonisolated", "lazy", "weak"].contains(tokens[first - 1].text))
         guard isStatic || isGlobal(index), !isMarked, tokens.isWord(index + 1), isStored(index) else { return }
         let start = tokens[index].range.lowerBound
         note(
