@@ -68,14 +68,15 @@ final class VerificationContext {
         let room = try Self.room(options, resident: resident)
         let cache = min(16 << 20, room / (again == nil ? 12 : 16))
         let value = max(1 << 20, room / 6)
+        let readsPages = options.reader == .pages
         func open(_ path: String) throws(MigrationError) -> SourceStore {
             let store = try SourceStore(path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
-            store.readsPages = options.reader == .pages
-            store.comparesReaders = store.readsPages
+            store.readsPages = readsPages
+            store.comparesReaders = readsPages
             store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
             return store
         }
-        if options.reader == .sqlite { findings.note("SQLite read all rows of both stores (--reader sqlite)") }
+        if !readsPages { findings.note("SQLite read all rows of both stores (--reader sqlite)") }
         source = try open(migration.sourcePath)
         if !options.sourceIsKnownByTables {
             try StoreMatch.check(source.metadata, against: runs[0].source.model, path: migration.sourcePath)
