@@ -37,6 +37,9 @@ final class GarmentPolicy: NSEntityMigrationPolicy {
         let entry = CloudEntry(kind: .garment, finder: .init(depth: 2))
         entry["name"] = sInstance.value(forKey: "name") as? CloudValue
         outfit.setValue(Closet.Shelf.init(number: 2).first?.name, forKey: "shelf")
+        let locker = Locker(service: "wardrobe")
+        if let key = try locker.key(of: garment) { try locker.store(key, name: "garment") }
+        locker["old"] = nil
         self.made += finder.number(of: outfit)
     }
 }

@@ -68,7 +68,10 @@ extension PortStubs {
             func next() -> Missing? { stop("An iteration") }
             var first: Missing! { stop("first") }
             var last: Missing! { stop("last") }
-            var count: Int { stop("count") }
+            var count: Int {
+                get { stop("count") }
+                nonmutating set { stop("count") }
+            }
             @discardableResult func count(_ value: Any?) -> Missing { stop("count") }
             var isEmpty: Bool { stop("isEmpty") }
             func filter(_ format: String, _ arguments: Any?...) -> Missing { stop("filter") }
@@ -100,6 +103,10 @@ extension PortStubs {
 
         extension Missing: Error {}
 
+        extension Missing: ExpressibleByNilLiteral {
+            init(nilLiteral: ()) { stop("nil") }
+        }
+
         extension Missing: CVarArg {
             var _cVarArgEncoding: [Int] { stop("A format") }
         }
@@ -113,6 +120,8 @@ extension PortStubs {
         extension Data: Extended, ExtendedOptionally {}
         extension Int: Extended, ExtendedOptionally {}
         extension Double: Extended, ExtendedOptionally {}
+        extension UUID: Extended, ExtendedOptionally {}
+        extension Optional: Extended {}
         extension Array: Extended, ExtendedOptionally {}
         extension Set: Extended, ExtendedOptionally {}
         extension Dictionary: Extended, ExtendedOptionally {}

@@ -17,7 +17,18 @@ extension PortStubs {
         var held: Set<String> = []
         for index in tokens.indices {
             let isHeld = held.contains(tokens[index].text) && !tokens.isMark(index - 1, ".")
-            if isHeld || isVariable(tokens, index, variables) { _ = chainEnd(tokens, index, isVariable: true, &edits) }
+            if isHeld || isVariable(tokens, index, variables) {
+                let end = chainEnd(tokens, index, isVariable: true, &edits)
+                let start = tokens.isWord(index - 1, "try") ? index - 1 : index
+                // `if let a = try variable.member(b)`
+                let isBound =
+                    start > 3 && tokens[start - 1].isMark("=") && ["let", "var"].contains(tokens[start - 3].text)
+                    && ["if", "guard", "while", ","].contains(tokens[start - 4].text)
+                let isWhole = end < tokens.count && [",", "{", "else"].contains(tokens[end].text)
+                if isBound, isWhole, end > index + 1 {
+                    insert(" as Missing?", before: tokens[end - 1].range.upperBound)
+                }
+            }
             let isStub = isRoot(tokens, index) && !names.contains(tokens[index].text)
             guard isStub || isInherited(tokens, index, bodies, names) else { continue }
             let end = chainEnd(tokens, index, isVariable: false, &edits)
