@@ -9,6 +9,9 @@ import Rows
 /// It takes pairs of one mapping model, without an order, whose mappings look up the objects of one relationship or the source
 /// object itself. It never says what differs: all other pairs are worked out link by link (``ExpectedLinks``).
 ///
+/// It is worth its lines. `verify` of a store of 100 MB took 1.7 to 2.3 s of CPU with it and 24 to 27 s without it, where the
+/// migration took 0.4 to 0.8 s and `INSERT … SELECT` in SQLite 1.5 to 2.0 s (five runs each, on a busy machine).
+///
 /// Memory: a batch of links.
 final class LinkScreen {
     /// The state of a pair.
