@@ -11,14 +11,14 @@ struct PlanSection {
         body.element("h2", "Plan")
         let models = account.plans.flatMap(\.models)
         for (number, plan) in account.plans.enumerated() {
-            for (number, model) in plan.models.enumerated() {
+            for (place, model) in plan.models.enumerated() {
                 var title: [String] = []
                 if account.steps.count == account.plans.count {
                     title.append(account.steps[number])
                 } else if account.plans.count > 1 {
                     title.append("Migration \(number + 1) of \(account.plans.count)")
                 }
-                if plan.models.count > 1 { title.append("Mapping model \(number + 1) of \(plan.models.count)") }
+                if plan.models.count > 1 { title.append("Mapping model \(place + 1) of \(plan.models.count)") }
                 if !title.isEmpty { body.element("h3", title.joined(separator: ", ")) }
                 if model.isStaged {
                     body.remark("Policy path: " + model.reasons.joined(separator: "; "))
