@@ -67,13 +67,15 @@ struct ExpressionCheckTests {
         Wrong("new", "CAST($source.account, 'NSString')", "expression.type", 23, "cannot be cast"),
         Wrong("new", "CAST($manager, 'NSString')", "expression.type", 16, "$manager"),
         // Patterns.
-        Wrong("flag", "$source.title MATCHES '('", "expression.syntax", 23, "character 1 of the regular expression"),
-        Wrong("flag", "$source.title MATCHES 'a{3,1}'", "expression.syntax", 23, "wrong order"),
-        Wrong("flag", "$source.title MATCHES '\\\\p{Nope}'", "expression.syntax", 23, "'\\p{Nope}' is not known"),
-        Wrong("new", "TERNARY($source.title MATCHES '[', 'a', 'b')", "expression.syntax", 31, "']'"),
+        Wrong("flag", "$source.title MATCHES '('", "expression.syntax", 23, "from '(' on, at character 1,"),
+        Wrong("flag", "$source.title MATCHES 'a{3,1}'", "expression.syntax", 23, "from '{3,1}' on, at character 2,"),
+        Wrong("flag", "$source.title MATCHES '\\\\p{Nope}'", "expression.syntax", 23, "on, at character 1,"),
+        Wrong(
+            "new", "TERNARY($source.title MATCHES '[', 'a', 'b')", "expression.syntax", 31,
+            "from '[' on, at character 1,"),
         Wrong(
             "celsius", "SUBQUERY($source.account.trades, $t, $t.title MATCHES '(').@count", "expression.syntax", 55,
-            "')'"),
+            "from '(' on, at character 1,"),
         Wrong("flag", "ANY $source.account.trades.title MATCHES '*'", "expression.syntax", 42, "'*'"),
         // Values that do not fit an attribute.
         Wrong("new", "$manager", "expression.type", 1, "$manager does not fit an attribute of type String"),

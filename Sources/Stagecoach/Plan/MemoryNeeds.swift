@@ -22,8 +22,12 @@ struct MemoryNeeds {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // Every run's base covers a few of each.
         bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 36 << 10) + previous * (8 << 10)
-        // A checkpoint on its way to the journal.
-        if isStaged { bytes += 1 << 20 }
+        if isStaged {
+            // Open rows of many tables.
+            bytes += max(0, destination.tables.count - 16) * (10 << 10)
+            // A checkpoint on its way to the journal.
+            bytes += 1 << 20
+        }
         // If a policy relates objects, every relationship of the mapping has a batch of its own.
         let related = mappings.filter(\.hasPolicy).map { mapping in
             mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0
