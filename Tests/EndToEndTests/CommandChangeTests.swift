@@ -60,7 +60,7 @@ struct CommandChangeTests {
         #expect(try inputs.run(["verify", "old.sqlite", "new.sqlite"], Self.lines).code == 0)
         #expect(try inputs.run(["verify", "old.sqlite", "new.sqlite"], Array(Self.lines.prefix(4))).code != 0)
         let slowly = try inputs.run(["verify", "old.sqlite", "new.sqlite", "--reader", "sqlite"], Self.lines)
-        #expect(slowly.code == 0 && slowly.words.contains("SQLite read all rows of both stores"), "\(slowly.words)")
+        #expect(slowly.code == 0 && slowly.output.contains("SQLite read all rows of both stores"), "\(slowly.output)")
         let inferred = try inputs.run(["infer", "--from", "M.xcdatamodeld:1", "-o", "m.json"], Self.lines)
         #expect(inferred.code == 0, "\(inferred.messages)")
         let done = try inputs.run(["migrate", "old.sqlite", "file.sqlite"], ["--mapping", "m.json", "--json"])

@@ -53,7 +53,7 @@ struct OverriddenMethods: OptionSet, Sendable {
     private static let entries = MethodEntries(
         of: EntityMigrationPolicy.self, plain: PlainPolicy.self,
         probes: [
-            (createRelationships.rawValue, RelatingProbe.self), (endRelationshipCreation.rawValue, RelatedProbe.self),
+            (createRelationships.rawValue, RelationProbe.self), (endRelationshipCreation.rawValue, RelatedProbe.self),
             (performCustomValidation.rawValue, ValidatingProbe.self), (end.rawValue, EndingProbe.self),
         ])
 }
@@ -149,7 +149,7 @@ private final class CreatedProbe: EntityMigrationPolicy {
     override func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {}
 }
 
-private final class RelatingProbe: EntityMigrationPolicy {
+private final class RelationProbe: EntityMigrationPolicy {
     override func createRelationships(
         forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {}
