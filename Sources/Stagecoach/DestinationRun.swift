@@ -127,8 +127,7 @@ final class DestinationRun {
             try LossRefusal.check(gaps, options)
             var loaded = try StoreLoad(
                 migration, prepared, previous, external, existing: existing, area: area, checkpoints: checkpoints,
-                previousStepIDs: try migration.previousStepIDs(),
-                mode: .publish(rejectFile)
+                previousStepIDs: try migration.previousStepIDs(), mode: .publish(rejectFile)
             ).load()
             try rejectFile?.finish()
             run.services.begin(.publish)

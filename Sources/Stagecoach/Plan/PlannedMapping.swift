@@ -131,7 +131,7 @@ final class PlannedMapping {
     var ofPreviousModel: PlannedMapping { belongsToPreviousModel ? self : copy(belongsToPreviousModel: true) }
 
     /// The mapping with the links of its policy's objects found by keys.
-    var relatedByKeys: PlannedMapping { copy(isRelatedByKeys: true) }
+    var relatedByKeys: PlannedMapping { hasPolicy ? copy(isRelatedByKeys: true) : self }
 
     /// Returns the expressions of a mapping's properties, by name.
     static func expressions(of mapping: EntityMapping) -> [String: ValueExpression] {

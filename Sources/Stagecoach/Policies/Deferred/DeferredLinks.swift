@@ -41,9 +41,9 @@ final class DeferredLinks {
 
     /// The numbers of deferred stores, which a killed run's state keeps.
     struct Saved: Codable {
-        /// Those deferred at the moment of the state.
+        /// The stores that are deferred at the moment of the state.
         var now: Set<Int>
-        /// Those deferred when stage 2 began.
+        /// The stores that were deferred when stage 2 began.
         var atBeginning: Set<Int>
     }
 
@@ -73,7 +73,7 @@ final class DeferredLinks {
         guard !modelRun.keysBefore.hasRows.contains(true), !objects.hasDeletions,
             mappings.allSatisfy({ !$0.belongsToPreviousModel && !$0.hasDynamicRelationships })
         else { return }
-        let related = mappings.map { $0.hasPolicy ? $0.relatedByKeys : $0 }
+        let related = mappings.map(\.relatedByKeys)
         let order = OrderIndependence(
             mappings: related,
             planner: LinkPlanner(

@@ -34,7 +34,7 @@ struct LinksByKeys {
             made.base = ranked.first - 1
             byMapping[mapping.index] = made
         }
-        self.mappings = mappings.map { $0.hasPolicy ? $0.relatedByKeys : $0 }
+        self.mappings = mappings.map(\.relatedByKeys)
         self.keys = PlanKeys(byMapping: byMapping, byTable: keys.byTable)
         var planner = LinkPlanner(
             mappings: self.mappings, source: modelRun.inputs.layout.schema,
