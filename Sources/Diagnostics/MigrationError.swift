@@ -45,8 +45,10 @@ public struct MigrationError: Error, Sendable {
 
     /// The place of the error. Every part is optional.
     public struct Context: Sendable, Equatable {
-        /// File or folder.
-        public var path: String?
+        /// File or folder, by the path at which people know it.
+        public var path: String? {
+            didSet { path = path.map(OpenFolders.shown) }
+        }
         /// One-based line in a text file.
         public var line: Int?
         /// One-based column, in characters, in a text file.

@@ -18,7 +18,7 @@ extension WorkArea {
     private func naming(_ given: String, _ real: String, in error: MigrationError) -> MigrationError {
         var error = error
         if let path = error.context.path, path.hasPrefix(OpenFolders.shown(storePath)) || path == real {
-            error.context.path = OpenFolders.shown(given)
+            error.context.path = given
         }
         if let cause = error.cause as? MigrationError { error.cause = naming(given, real, in: cause) }
         return error
