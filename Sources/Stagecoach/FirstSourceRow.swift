@@ -27,7 +27,7 @@ struct FirstSourceRow {
     ///
     /// - Complexity: O(rows before it); a batch of rows is held.
     func first(of mapping: PlannedMapping) -> Answer {
-        if mapping.mayBeAssociatedByHand { return .unknown }
+        if mapping.mayShareObjects { return .unknown }
         guard mapping.isDeclarative, let entity = mapping.source, let table = mapping.sourceTable,
             census.count(of: entity) > 0
         else { return .none }

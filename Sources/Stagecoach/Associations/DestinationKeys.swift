@@ -18,6 +18,8 @@ final class DestinationKeys {
     var isFilledByLoad = false
     /// The destination keys of rejected objects, which lookups do not find; nil if there are none.
     var rejected: KeyIndex?
+    /// The source objects that share an object that another one of the mapping makes; nil if each makes its own.
+    var shared: SharedObjects?
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping
@@ -32,7 +34,7 @@ final class DestinationKeys {
             remedy: "Run with --keys sequential", context: .init(entity: entity))
     }
 
-    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it, or if the object is rejected.
+    /// Returns the key of the object that a source row makes; nil if it makes none, or if the object is rejected.
     ///
     /// - Complexity: O(1) while the index is in memory; else at most one block read.
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
@@ -40,7 +42,23 @@ final class DestinationKeys {
         return key
     }
 
-    /// Returns the key that was given to the object of a source row, even if the object is rejected.
+    /// Returns the key of the object that a reference to a source row finds, which another row may have made; nil if there is
+    /// none, or if the object is rejected.
+    ///
+    /// - Complexity: as ``destinationKey(of:)``; O(log n) for a row that shares an object.
+    func foundKey(of source: Int64) throws(MigrationError) -> Int64? {
+        guard let key = try heldKey(of: source), try rejected?.contains(key) != true else { return nil }
+        return key
+    }
+
+    /// Returns the key of the object that a source row makes or shares, even if the object is rejected.
+    func heldKey(of source: Int64) throws(MigrationError) -> Int64? {
+        if let key = try givenKey(of: source) { return key }
+        guard let first = try shared?.first(of: source) else { return nil }
+        return try givenKey(of: first)
+    }
+
+    /// Returns the key that was given to the object that a source row makes, even if the object is rejected.
     func givenKey(of source: Int64) throws(MigrationError) -> Int64? {
         switch mode {
         case .kept: return try index.contains(source) ? source : nil
@@ -58,15 +76,25 @@ struct KeyLookup {
     private let isKept: Bool
     private let base: Int64
     private let rejected: KeyIndex?
+    /// The keys, if source rows share objects; else nil.
+    private let sharing: DestinationKeys?
 
     init(_ keys: DestinationKeys) {
         index = keys.index
+        sharing = keys.shared == nil ? nil : keys
         rejected = keys.rejected
         isKept = keys.mode == .kept
         base = keys.base
     }
 
-    /// Returns the destination key of a source row. Returns nil if the mapping does not migrate it, or if the object is rejected.
+    /// Returns the key of the object that a reference to a source row finds: see ``DestinationKeys/foundKey(of:)``.
+    @inline(__always)
+    func foundKey(of source: Int64) throws(MigrationError) -> Int64? {
+        if let sharing { return try sharing.foundKey(of: source) }
+        return try destinationKey(of: source)
+    }
+
+    /// Returns the key of the object that a source row makes; nil if it makes none, or if the object is rejected.
     @inline(__always)
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
         var key = source
@@ -80,14 +108,22 @@ struct KeyLookup {
         return key
     }
 
-    /// Replaces source keys with the destination keys of their rows.
+    /// Replaces source keys with the keys of the objects that references to them find.
     ///
     /// - Parameters:
-    ///   - keys: source keys, which are replaced with destination keys if the mapping migrates the rows.
-    ///   - found: receives for each key whether the mapping migrates its row; has room for all of them.
-    func findDestinationKeys(
+    ///   - keys: source keys, which are replaced if an object is found.
+    ///   - found: receives for each key whether an object is found; has room for all of them.
+    func findKeys(
         _ keys: UnsafeMutableBufferPointer<Int64>, found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
+        if let sharing {
+            for place in keys.indices {
+                let key = try sharing.foundKey(of: keys[place])
+                found[place] = key != nil
+                if let key { keys[place] = key }
+            }
+            return
+        }
         if isKept {
             try index.contains(UnsafeBufferPointer(keys), into: found)
         } else if let start = keys.baseAddress {

@@ -32,7 +32,7 @@ struct KeyScan {
         var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: DestinationKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
-        var filtered: [DestinationKeys] = []
+        var selected: [DestinationKeys] = []
         // Tables that are only looked up are scanned too, so that references to missing rows are counted as dangling.
         let scanned = Set(mappings.filter { !$0.belongsToPreviousModel }.compactMap(\.sourceTable)).union(
             argumentTables)
@@ -59,9 +59,9 @@ struct KeyScan {
             // If the table has rows of one entity only, that entity's index serves as the table's.
             if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
             byTable[table] = all
-            filtered += sets.filter { $0.mapping.filter != nil }
+            selected += sets.filter { $0.mapping.selectsRows }
         }
-        for keys in filtered.sorted(by: { $0.mapping.index < $1.mapping.index }) { try scanFiltered(keys) }
+        for keys in selected.sorted(by: { $0.mapping.index < $1.mapping.index }) { try scanSelected(keys) }
         try numberKeys(of: byMapping)
         for (index, keys) in archive.keys { byMapping[index] = keys }
         return (byMapping, byTable, waiting)
@@ -75,7 +75,7 @@ struct KeyScan {
         var plain: [Int: KeyIndex] = [:]
         var sets: [DestinationKeys] = []
         for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
-            let entity = mapping.filter == nil ? mapping.source?.index : nil
+            let entity = mapping.selectsRows ? nil : mapping.source?.index
             let index =
                 entity.flatMap { plain[$0] } ?? KeyIndex(directory: archive.directory, name: "keys", memory: allowance)
             let mode = tables.first { $0.mappings.contains(mapping.index) }?.keys ?? .sequential
@@ -130,9 +130,9 @@ struct KeyScan {
         let own = mappings.filter { !$0.belongsToPreviousModel && $0.isDeclarative }
         func indices(of table: Int) -> Int {
             let reading = own.filter { $0.sourceTable == table }
-            let entities = Set(reading.filter { $0.filter == nil }.compactMap { $0.source?.index }).count
-            let filtered = reading.filter { $0.filter != nil }.count
-            return max(1, entities == 1 ? 1 + filtered : 1 + entities + filtered)
+            let entities = Set(reading.filter { !$0.selectsRows }.compactMap { $0.source?.index }).count
+            let selected = reading.filter(\.selectsRows).count
+            return max(1, entities == 1 ? 1 + selected : 1 + entities + selected)
         }
         let referenced = Set(
             own.flatMap(\.relationships).compactMap { planned -> Int? in
@@ -196,6 +196,22 @@ struct KeyScan {
                 row = end
             }
         }
+    }
+
+    /// Reads the keys of the rows that make objects of a mapping with a filter or `distinctBy`.
+    private func scanSelected(_ keys: DestinationKeys) throws {
+        guard let grouping = keys.mapping.grouping else { return try scanFiltered(keys) }
+        var passing: DestinationKeys?
+        if keys.mapping.filter != nil {
+            let index = KeyIndex(directory: run.inputs.work, name: "keys", memory: KeyScan.leastAllowance)
+            let filtered = DestinationKeys(mapping: keys.mapping, mode: keys.mode, index: index)
+            try scanFiltered(filtered)
+            passing = filtered
+        }
+        let shared = SharedObjects(directory: archive.directory, memory: run.inputs.budget.keys / 4)
+        try GroupScan(run: run, mapping: keys.mapping, grouping: grouping, passing: passing?.index)
+            .find(firsts: keys.index, shared: shared)
+        keys.shared = shared
     }
 
     /// Reads the keys of the rows that pass a mapping's filter.

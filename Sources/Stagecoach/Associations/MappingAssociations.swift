@@ -34,6 +34,7 @@ final class MappingAssociations {
     /// Moves the keys and pairs to disk.
     func park() throws(MigrationError) {
         try keys?.index.park()
+        try keys?.shared?.park()
         try pairs.park()
     }
 
@@ -78,10 +79,10 @@ final class MappingAssociations {
         try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
-    /// Returns the key of the row that the mapping itself made of a source row, even if it is rejected.
+    /// Returns the key of the row that the mapping itself made of a source row, or that this one shares, even if it is rejected.
     func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
         guard let keys, isCreated, mapping.sourceTable == table else { return nil }
-        return try keys.givenKey(of: key)
+        return try keys.heldKey(of: key)
     }
 
     /// Shows the objects that policies associated with a source object, in order of association, without the mapping's own row.
@@ -115,6 +116,9 @@ final class MappingAssociations {
             let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
+            for other in try keys.shared?.others(than: source) ?? [] {
+                found.append(ObjectReference(entity: UInt32(table), key: other))
+            }
         }
         try append(to: &found) { found throws(MigrationError) in try pairs.sources(of: destination, into: &found) }
     }
@@ -163,6 +167,8 @@ final class MappingAssociations {
     func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let table = mapping.sourceTable {
             try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
+            let others = keys.shared?.walk()
+            while let other = try others?.next() { try body(ObjectReference(entity: UInt32(table), key: other.key)) }
         }
         try pairs.forEachSourceInOrderOfAssociation(body)
     }

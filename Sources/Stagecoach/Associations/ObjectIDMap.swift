@@ -105,7 +105,7 @@ final class ObjectIDMap {
             let destinationTable = mapping.destinationTable
         {
             let (sourceName, madeName) = (from.definition.name, made.definition.name)
-            try keys.forEachPair { source, destination in
+            try forEachHolder(of: keys) { source, destination in
                 if let rows, try !rows.contains(destination, table: destinationTable) { return }
                 try body(
                     IDPair(
@@ -129,6 +129,24 @@ final class ObjectIDMap {
                 IDPair(
                     mapping: mapping.name, sourceEntity: try sourceEntity(pair.source, run), sourceKey: pair.source.key,
                     destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
+        }
+    }
+
+    /// Shows the source objects of a mapping that make or share an object, ascending, each with the key of the object.
+    private static func forEachHolder(of keys: DestinationKeys, _ body: (Int64, Int64) throws -> Void) throws {
+        guard let shared = keys.shared else { return try keys.forEachPair(body) }
+        let others = shared.walk()
+        var next = try others.next()
+        try keys.forEachPair { source, destination in
+            while let other = next, other.key < source {
+                if let key = try keys.givenKey(of: other.value) { try body(other.key, key) }
+                next = try others.next()
+            }
+            try body(source, destination)
+        }
+        while let other = next {
+            if let key = try keys.givenKey(of: other.value) { try body(other.key, key) }
+            next = try others.next()
         }
     }
 

@@ -32,9 +32,13 @@ struct PlanKeys {
     func account(for mappings: [PlannedMapping], in tally: RunTally) {
         for mapping in mappings {
             guard !mapping.belongsToPreviousModel, let own = byMapping[mapping.index] else { continue }
-            tally.counts.mappings[mapping.index].migrated = own.index.count
+            let migrated = own.index.count + (own.shared?.count ?? 0)
+            tally.counts.mappings[mapping.index].migrated = migrated
             tally.counts.mappings[mapping.index].filtered =
-                tally.counts.mappings[mapping.index].sourceObjects - own.index.count
+                tally.counts.mappings[mapping.index].sourceObjects - migrated
+            if let shared = own.shared, shared.count > 0 {
+                tally.counts.mappings[mapping.index].shared = shared.count
+            }
         }
     }
 }

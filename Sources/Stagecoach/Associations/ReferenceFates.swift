@@ -111,7 +111,7 @@ final class ReferenceFates {
         if let mapping = making.first(where: { $0.filter != nil }) {
             return ReferenceFate(cause: causeOfLeavingOut(mapping), name: mapping.name)
         }
-        if let mapping = making.first(where: \.mayBeAssociatedByHand) {
+        if let mapping = making.first(where: \.mayShareObjects) {
             return ReferenceFate(cause: .dropped, name: mapping.name)
         }
         guard making.isEmpty else { return ReferenceFate(cause: .deleted) }
@@ -140,7 +140,7 @@ final class ReferenceFates {
             guard !entity.isAbstract else { return false }
             // Such a mapping made an object of every row.
             return !mappings.contains {
-                $0.reads(entity) && $0.destination != nil && $0.filter == nil && !$0.mayBeAssociatedByHand
+                $0.reads(entity) && $0.destination != nil && $0.filter == nil && !$0.mayShareObjects
             }
         }
         tables[index] = table
@@ -153,7 +153,7 @@ final class ReferenceFates {
         switch makers {
         case .keys(let keys):
             guard mapping.sourceTable == table, let entity = mapping.destination, let own = keys[mapping.index],
-                let made = try own.givenKey(of: key)
+                let made = try own.heldKey(of: key)
             else { return [] }
             return [ObjectReference(entity: UInt32(entity.index), key: made)]
         case .associations(let tables):

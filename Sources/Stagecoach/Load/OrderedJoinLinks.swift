@@ -46,6 +46,7 @@ struct OrderedJoinLinks: ModelStage {
         else { return nil }
         let own = lookups.map { $0[0].0 }
         guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
+            first.shared == nil, second.shared == nil,
             let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
         else { return nil }
         self.stage = stage
@@ -152,7 +153,7 @@ private final class LinkEnds {
             first[row] = links[row, firstSlot].integerValue
             second[row] = links[row, secondSlot].integerValue
         }
-        try firstKeys.findDestinationKeys(.init(rebasing: first[..<links.count]), found: hasFirst)
-        try secondKeys.findDestinationKeys(.init(rebasing: second[..<links.count]), found: hasSecond)
+        try firstKeys.findKeys(.init(rebasing: first[..<links.count]), found: hasFirst)
+        try secondKeys.findKeys(.init(rebasing: second[..<links.count]), found: hasSecond)
     }
 }

@@ -54,7 +54,7 @@ final class MappingExplanation {
     }
 
     private func explain() throws {
-        if mapping.hasPolicy { notePolicy() }
+        if mapping.hasPolicy || mapping.grouping != nil { notePolicy() }
         if let filter = mapping.filter {
             let answer = self.answer(of: filter)
             result.filter = answer

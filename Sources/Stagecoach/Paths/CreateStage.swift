@@ -128,10 +128,6 @@ struct CreateStage: ModelStage {
         let given = try mapping.sourceExpression.map { expression in
             try FetchedSources(modelRun: modelRun, runtime: runtime, mapping: mapping).evaluate(expression, variables)
         }
-        var groups: SourceGroups?
-        if mapping.grouping != nil {
-            try caller.inScope { groups = try SourceGroups(mapping, runtime: runtime, variables: variables) }
-        }
         sources.openWindow(modelRun.inputs.sourceBatch(slots: slots.columns.count), table: table)
         runtime.scanning = program
         defer {
@@ -140,7 +136,7 @@ struct CreateStage: ModelStage {
         }
         let creation = ObjectCreation(
             mapping: current, source: entity, policy: policy, manager: stage.manager, runtime: runtime,
-            program: program, filter: filter, groups: groups, slots: slots, variables: variables
+            program: program, filter: filter, slots: slots, variables: variables
         ) { caller.failure($0, mapping, .createDestinationInstances, $1) }
         if let given {
             creation.line.sourceObjects += given.count - given.own
@@ -163,7 +159,6 @@ struct CreateStage: ModelStage {
                 try createObjects(creation, ranges, slots, noting: noting)
             }
         }
-        try groups?.associateOthers()
         modelRun.tally.counts.mappings[mapping.index] = creation.line
         try runtime.associations[mapping.index].pairs.prepareForLookups()
     }

@@ -51,7 +51,7 @@ struct RelateStage: ModelStage {
 
     private func relate(_ mapping: PlannedMapping, from part: StagePosition) throws {
         try modelRun.services.checkCancelled()
-        guard mapping.isRelatedByPolicy, let policy = policies[mapping] else {
+        guard mapping.hasPolicy, let policy = policies[mapping] else {
             return try runtime.linkSetter.relateAll(of: mapping)
         }
         stage.manager.enter(mapping.mapping)

@@ -19,7 +19,9 @@ struct UnaskedKeys {
     var tables: [Int: Int] {
         guard !isResumed, modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
-            mappings.allSatisfy({ !$0.belongsToPreviousModel && $0.filter == nil && !$0.needsObjects })
+            mappings.allSatisfy({
+                !$0.belongsToPreviousModel && $0.filter == nil && $0.grouping == nil && !$0.needsObjects
+            })
         else { return [:] }
         let asked = asked
         let units = unitNumbers

@@ -19,7 +19,8 @@ struct CopiedPair {
     ///   - mappings: the entity mappings of one mapping model.
     /// - Returns: nil for any other pair, and if a mapping gives either side another value.
     init?(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
-        guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany,
+        guard !LinkPlanner.sharesObjects(mappings), !relationship.isToMany,
+            let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany,
             let near = Self.original(of: relationship, among: mappings),
             let far = Self.original(of: inverse, among: mappings), LinkPlanner.mutualInverse(of: near) == far
         else { return nil }

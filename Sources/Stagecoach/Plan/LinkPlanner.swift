@@ -139,6 +139,7 @@ struct LinkPlanner {
         owners: [(mapping: PlannedMapping, planned: PlannedRelationship)],
         ownersOfInverse: [(mapping: PlannedMapping, planned: PlannedRelationship)]
     ) -> Int? {
+        guard !LinkPlanner.sharesObjects(mappings) else { return nil }
         var column: Int?
         var read: RelationshipDescription?
         for (_, planned) in owners {
@@ -169,6 +170,7 @@ struct LinkPlanner {
     /// Tells whether a pair is a split: two mappings of one source entity that refer to each other's object of the same source.
     /// The two columns then agree by construction.
     func isMirroredSplit(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+        guard !LinkPlanner.sharesObjects(mappings) else { return false }
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)
         guard first != second, one.count == 1, other.count == 1,
@@ -186,7 +188,10 @@ struct LinkPlanner {
     /// Tells whether several objects may claim the members of a relationship, or its lookups find several objects. If one of
     /// them is left out, the relationship gets another.
     func isContested(_ relationship: RelationshipDescription) -> Bool {
-        guard !mappings.contains(where: { $0.hasPolicy || $0.hasDynamicRelationships }) else { return true }
+        let isOpen = mappings.contains { mapping in
+            mapping.mayShareObjects && !mapping.belongsToPreviousModel || mapping.hasDynamicRelationships
+        }
+        guard !isOpen else { return true }
         let inverse = LinkPlanner.mutualInverse(of: relationship)
         if relationship.isToMany {
             // Every link of a many-to-many is stored.
@@ -209,6 +214,10 @@ struct LinkPlanner {
             }
         }
     }
+
+    /// Tells whether source objects of some mapping share an object. A link then says less at one end than at the other: the
+    /// first of a group owns links, and each of them is found.
+    static func sharesObjects(_ mappings: [PlannedMapping]) -> Bool { mappings.contains { $0.grouping != nil } }
 
     /// Returns the inverse, if it names the relationship as its own inverse; otherwise nil.
     static func mutualInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {

@@ -50,7 +50,7 @@ struct PlanDescription {
         for mapping in own where mapping.destination != nil {
             let bytes = Double(rows(mapping)) * (rowBytes[mapping.index] ?? 0)
             expected += bytes
-            if mapping.filter == nil, !mapping.hasPolicy { least += bytes }
+            if mapping.filter == nil, !mapping.mayShareObjects { least += bytes }
         }
         return (expected * scale, least * min(1, scale) / 2)
     }
@@ -69,6 +69,7 @@ struct PlanDescription {
         if let reason = reasonForObjects(of: mapping) { return (.objects, reason.words) }
         if mapping.destination == nil { return (.none, "its objects are removed") }
         if mapping.source == nil { return (.none, "it has neither source objects nor a policy") }
+        if mapping.grouping != nil { return (.rows, "no user code; source objects share objects: distinctBy") }
         return (.rows, isStaged ? "no user code; rows wait in spills for the last policy" : "no user code")
     }
 
@@ -81,9 +82,6 @@ struct PlanDescription {
         }
         if mapping.sourceExpression != nil {
             return ("a source expression gives the objects of \(name)", "a source expression gives its objects")
-        }
-        if mapping.grouping != nil {
-            return ("source objects of \(name) share an object", "its source objects share objects: distinctBy")
         }
         if mapping.hasPolicy {
             return ("the manager's class sees the associations of \(name)", "the manager's class sees its associations")

@@ -53,22 +53,22 @@ final class PlannedMapping {
     /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
     let belongsToPreviousModel: Bool
     /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives its
-    /// source objects, if these share destination objects, or if the manager's class sees the associations.
+    /// source objects, or if the manager's class sees the associations.
     var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
-    /// True if the mapping makes one destination row for each source row without user code.
+    /// True if the mapping makes destination rows without user code: one for each source row, or one for each of its groups.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
     /// True if the links of its policy's objects are found by keys: see ``DeferredLinks``.
     let isRelatedByKeys: Bool
     /// True if its relationship mappings define all links of its objects: no user code sets any.
-    var hasDeclaredLinks: Bool {
-        isDeclarative || (isRelatedByKeys || grouping != nil) && !belongsToPreviousModel
-    }
-    /// True if a policy sets the links of its objects, object by object.
-    var isRelatedByPolicy: Bool { hasPolicy && grouping == nil }
+    var hasDeclaredLinks: Bool { isDeclarative || isRelatedByKeys && !belongsToPreviousModel }
     /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
-    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || grouping != nil || isObserved }
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || isObserved }
     /// The rule by which its source objects share a destination object; nil if each makes one of its own.
     var grouping: ObjectGrouping? { mapping.grouping }
+    /// True if not each of its source entity's rows makes an object.
+    var selectsRows: Bool { filter != nil || grouping != nil }
+    /// True if a source object that passes the filter may have no object of its own: policy code decides, or it shares one.
+    var mayShareObjects: Bool { mayBeAssociatedByHand || grouping != nil }
     /// True if the manager's class sees the associations of the mapping's objects.
     private var isObserved: Bool { observed.contains(.associations) && source != nil && destination != nil }
     /// Tells whether an object of an entity may be one of the mapping's source objects.

@@ -98,12 +98,13 @@ struct Planner {
                 .sequential,
                 policy.mapping.hasPolicy
                     ? "entity mapping \(policy.name) has a policy"
-                    : policy.grouping != nil
-                        ? "source objects of entity mapping \(policy.name) share an object"
-                        : policy.sourceExpression == nil
-                            ? "the manager's class sees the associations of entity mapping \(policy.name)"
-                            : "a source expression gives the objects of entity mapping \(policy.name)"
+                    : policy.sourceExpression == nil
+                        ? "the manager's class sees the associations of entity mapping \(policy.name)"
+                        : "a source expression gives the objects of entity mapping \(policy.name)"
             )
+        }
+        if let sharing = all.first(where: { $0.grouping != nil }) {
+            return (.sequential, "source objects of entity mapping \(sharing.name) share an object")
         }
         var sourceTable: Int?
         var entities: Set<Int> = []

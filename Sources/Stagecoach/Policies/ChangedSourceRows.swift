@@ -21,12 +21,29 @@ struct ChangedSourceRows {
         runtime: PolicyRuntime, mapping: PlannedMapping, keys: DestinationKeys, slots: inout SourceColumns
     ) throws {
         guard let changes = runtime.sources.changes else { return nil }
+        if mapping.grouping != nil { try Self.refuseChanges(changes, runtime, of: mapping) }
         self.runtime = runtime
         self.mapping = mapping
         self.keys = keys
         self.changes = changes
         filter = try mapping.filter.map { try SourceFilter($0, of: mapping, slots: &slots) }
         self.slots = slots
+    }
+
+    /// Refuses source objects that a policy changed or deleted before a mapping with `distinctBy` makes its objects: its groups
+    /// were found before.
+    private static func refuseChanges(
+        _ changes: SourceObjectChanges, _ runtime: PolicyRuntime, of mapping: PlannedMapping
+    ) throws {
+        guard let table = mapping.sourceTable else { return }
+        try changes.forEachChanged(table: table) { key in
+            guard try runtime.sources.entity(table: table, key: key) == mapping.source else { return }
+            throw MigrationError(
+                "policy.changedGroup", .configuration,
+                "The groups of \"distinctBy\" are found before policies run, and one changed or deleted a source object",
+                remedy: "Put \(mapping.name) before the mapping with the policy",
+                context: mapping.context(ofSource: key))
+        }
     }
 
     /// Tells whether a row that passed the mapping's filter still does. Counts it if it does not.

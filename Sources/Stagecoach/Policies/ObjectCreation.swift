@@ -11,8 +11,6 @@ final class ObjectCreation {
     private let policy: EntityMigrationPolicy
     private let manager: MigrationManager
     private let filter: SourceFilter?
-    /// The groups of the source objects; nil if each makes an object of its own.
-    private let groups: SourceGroups?
     /// The columns of the current batch, with those of the filter.
     private let slots: SourceColumns
     private let variables: [String: Any?]
@@ -30,7 +28,7 @@ final class ObjectCreation {
     ///   object.
     init(
         mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
-        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?, groups: SourceGroups?,
+        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?,
         slots: SourceColumns, variables: [String: Any?], failure: @escaping (any Error, ManagedObject) -> any Error
     ) {
         self.mapping = mapping
@@ -40,7 +38,6 @@ final class ObjectCreation {
         self.runtime = runtime
         self.program = program
         self.filter = filter
-        self.groups = groups
         self.slots = slots
         self.variables = variables
         self.failure = failure
@@ -49,7 +46,7 @@ final class ObjectCreation {
 
     /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
-        guard filter == nil, groups == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
+        guard filter == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
             !program.attributes.handlesFiles, !program.attributes.mayCut,
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
         else { return }
@@ -78,7 +75,6 @@ final class ObjectCreation {
         for row in rows {
             if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
             let key = sources.window.key(row)
-            guard try makesObject(key, table) else { continue }
             guard runtime.isCurrent(key, table, slots) else {
                 try createChanged(entity, table, key)
                 continue
@@ -86,27 +82,6 @@ final class ObjectCreation {
             context.renew(&held, entity: entity, table: table, key: key)
             try create(row)
         }
-    }
-
-    /// Tells whether a source object makes an object, and counts it if it shares that of another one, or has none.
-    private func makesObject(_ key: Int64, _ table: Int) throws -> Bool {
-        switch try groups?.place(of: key) {
-        case nil, .first: return true
-        case .other:
-            line.migrated += 1
-            line.shared = (line.shared ?? 0) + 1
-        case .some(.none):
-            if try runtime.isCurrent(key, table, slots) || runtime.sources.exists(place(key, table)) {
-                line.filtered += 1
-            } else {
-                line.droppedByPolicy += 1
-            }
-        }
-        return false
-    }
-
-    private func place(_ key: Int64, _ table: Int) -> ObjectPlace {
-        ObjectPlace(entity: source, key: key, table: table)
     }
 
     /// Creates the objects of a source object.

@@ -121,7 +121,7 @@ final class PolicyLinkSetter {
     /// Makes the links of a store up to the current object.
     private func catchUp(_ store: LinkStore) throws {
         try declared.layLinks(of: store)
-        for mapping in mappings where mapping.isRelatedByPolicy && mapping.index <= position.mapping {
+        for mapping in mappings where mapping.hasPolicy && mapping.index <= position.mapping {
             let steps = steps(of: mapping).filter { $0.store === store }
             let most = mapping.index == position.mapping ? position.count : .max
             guard !steps.isEmpty, most > 0 else { continue }

@@ -64,7 +64,7 @@ struct LinkReadings {
     /// True if the links may have been decided by user code.
     var hasUserCode: Bool {
         readings.contains { reading in
-            reading.mapping.mayBeAssociatedByHand || reading.mapping.hasDynamicRelationships
+            reading.mapping.mayShareObjects || reading.mapping.hasDynamicRelationships
         }
     }
 

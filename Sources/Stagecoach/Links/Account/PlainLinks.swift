@@ -72,7 +72,7 @@ struct PlainLinks {
 
     /// Tells whether a mapping made one object of each of its source objects, and no user code gave it others.
     private func isWhole(_ mapping: PlannedMapping) -> Bool {
-        guard !mapping.mayBeAssociatedByHand || mapping.isRelatedByKeys, counts.mappings.indices.contains(mapping.index)
+        guard !mapping.mayShareObjects || mapping.isRelatedByKeys, counts.mappings.indices.contains(mapping.index)
         else { return false }
         let line = counts.mappings[mapping.index]
         return line.migrated == line.sourceObjects

@@ -65,7 +65,7 @@ struct JoinLinkSort {
     static func isMirror(
         _ first: RelationshipDescription, _ second: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> Bool {
-        guard !second.isOrdered else { return false }
+        guard !second.isOrdered, !LinkPlanner.sharesObjects(mappings) else { return false }
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)
         var read: RelationshipDescription?

@@ -127,7 +127,7 @@ struct LinkStream {
         let members = KeyLookup(own)
         try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, _ in
             guard let member = try members.destinationKey(of: memberSource) else { return }
-            for candidate in candidates where try candidate.keys.destinationKey(of: ownerSource) != nil { return }
+            for candidate in candidates where try candidate.keys.foundKey(of: ownerSource) != nil { return }
             try note(ownerSource, existing, argument.table, lookup, counted, owner: member, &counts)
         }
         run.tally.add(counts)
@@ -197,12 +197,12 @@ struct LinkStream {
                 return true
             }
             if let only {
-                if let member = try only.destinationKey(of: memberSource) {
+                if let member = try only.foundKey(of: memberSource) {
                     _ = try show(LinkEnd(key: member, entity: onlyEntity), onlyMapping, number: 0)
                 }
             } else {
                 for candidate in candidates {
-                    guard let member = try candidate.keys.destinationKey(of: memberSource) else { continue }
+                    guard let member = try candidate.keys.foundKey(of: memberSource) else { continue }
                     let entity = UInt32(clamping: candidate.entityNumber)
                     _ = try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
                 }
@@ -210,7 +210,7 @@ struct LinkStream {
             for maker in makers {
                 // Of several source objects the first that has an object left counts, whoever made it.
                 var number = 0
-                if let own = maker.own, let key = try own.keys.destinationKey(of: memberSource) {
+                if let own = maker.own, let key = try own.keys.foundKey(of: memberSource) {
                     let end = LinkEnd(key: key, entity: UInt32(clamping: own.entityNumber))
                     if try !hasDeletions || further?.exists(end) != false { number = 1 }
                 }

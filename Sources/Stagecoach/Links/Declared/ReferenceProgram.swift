@@ -123,7 +123,7 @@ struct ReferenceProgram {
                 guard let sourceKey = key(step.sourceSlot, source, row) else { continue }
                 var found = false
                 for candidate in step.candidates {
-                    guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
+                    guard let key = try candidate.keys.foundKey(of: sourceKey) else { continue }
                     if found {
                         counts.add(of: step.counted)
                         continue
@@ -164,7 +164,7 @@ struct ReferenceProgram {
             count += 1
         }
         let keys = UnsafeMutableBufferPointer(rebasing: space[..<count])
-        try only.findDestinationKeys(keys, found: flags)
+        try only.findKeys(keys, found: flags)
         let (column, entityColumn, order) = (step.column, step.entityColumn, step.order)
         for index in 0..<count {
             let place = places[index]

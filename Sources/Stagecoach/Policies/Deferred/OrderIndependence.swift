@@ -12,7 +12,8 @@ struct OrderIndependence {
 
     /// Tells whether no link of a store depends on the order of calls.
     func isIndependent(_ store: LinkStore) -> Bool {
-        isIndependent(store.first, store.second) && (store.second.map { isIndependent($0, store.first) } ?? true)
+        !LinkPlanner.sharesObjects(mappings) && isIndependent(store.first, store.second)
+            && (store.second.map { isIndependent($0, store.first) } ?? true)
     }
 
     private func isIndependent(_ relationship: RelationshipDescription, _ inverse: RelationshipDescription?) -> Bool {
