@@ -142,7 +142,7 @@ package final class KeyMap {
                 }
             }
             defer { rank += 1 }
-            return (keys[rank % keys.count], SortKey.decode(try map.value(atRank: rank)))
+            return (keys[rank % keys.count], Int64(bitPattern: try map.value(atRank: rank)))
         }
     }
 
