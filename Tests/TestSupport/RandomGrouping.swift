@@ -33,6 +33,7 @@ package struct RandomGrouping {
             grouping.nilIsAValue = generator.chance(2)
             if generator.chance(2) { grouping.comparison.insert(.caseInsensitive) }
             if generator.chance(2) { grouping.comparison.insert(.diacriticInsensitive) }
+            if generator.chance(2) { grouping.merge = Self.merge(of: source, in: store, &generator) }
             mapping.grouping = grouping
             count += 1
             for attribute in compared { Self.fill(attribute, of: source, in: &store, &generator) }
@@ -40,6 +41,30 @@ package struct RandomGrouping {
         guard count > 0 else { return nil }
         self.mapping = model
         self.store = store
+    }
+
+    /// Makes a random rule of a merge.
+    private static func merge(
+        of source: EntityDescription, in store: ReferenceStore, _ generator: inout SeededGenerator
+    ) -> MergeRule {
+        var rule = MergeRule()
+        rule.fills = generator.chance(2)
+        let ordered = source.attributes.filter { attribute in
+            guard store.schema.column(of: attribute) != nil else { return false }
+            return switch attribute.attributeType {
+            case .integer16, .integer32, .integer64, .double, .float, .decimal, .date, .boolean: true
+            default: false
+            }
+        }
+        guard !ordered.isEmpty, generator.chance(2) else {
+            rule.keep = generator.chance(2) ? .first : .last
+            return rule
+        }
+        let name = ordered[generator.below(ordered.count)].name
+        let item = GroupingExpression(
+            ValueExpression(node: .keyPath(target: .variable("source"), components: [name])))
+        rule.keep = generator.chance(2) ? .greatest(item) : .least(item)
+        return rule
     }
 
     /// The values that an attribute's rows get; nil if its type is not compared here.

@@ -38,6 +38,8 @@ struct ReferenceEvaluator {
     /// True if Floats are taken as they are stored: a Float attribute is copied to another one with its bytes. Every other use
     /// reads a number of 32 bits.
     var copiesFloats = false
+    /// The source objects that give the values of key paths that are nil for the source object.
+    var others: [ReferenceObject] = []
     /// The variables that SUBQUERY binds.
     var variables: [String: ReferenceObject] = [:]
 
@@ -45,6 +47,8 @@ struct ReferenceEvaluator {
         switch node {
         case .constant(let constant): return try self.constant(constant)
         case .variable(let name): return try object(name)
+        case .keyPath(.variable("source")?, let components) where !others.isEmpty && isToOne(components):
+            return try filled(components)
         case .keyPath(let target?, let components):
             if case .subquery = target { return try keyPath(evaluate(target), components, isCollection: true) }
             return try keyPath(evaluate(target), components)
@@ -68,6 +72,31 @@ struct ReferenceEvaluator {
             return try fold(selector, evaluate(arguments[0]))
         default: throw .unsupported("expression \(node)")
         }
+    }
+
+    /// Returns the value of a key path from the source object, or of the first of the others for which it is not nil.
+    ///
+    /// Decision: a reference to a row that does not exist is not nil.
+    private func filled(_ components: [String]) throws(ReferenceFailure) -> ReferenceResult {
+        for object in [source].compactMap(\.self) + others {
+            let value = try keyPath(.objects([ReferenceMember(object: object)], .none), components)
+            if case .null = value, components.count > 1 || object.dangling[components[0]] == nil {
+                continue
+            }
+            return value
+        }
+        return .null
+    }
+
+    /// Tells whether a key path from the source object goes through to-one relationships only.
+    private func isToOne(_ components: [String]) -> Bool {
+        var entity = source?.entity
+        for name in components {
+            guard let relationship = entity?.relationship(named: name) else { return !name.hasPrefix("@") }
+            if relationship.isToMany { return false }
+            entity = relationship.destination
+        }
+        return true
     }
 
     private func constant(_ constant: ExpressionConstant) throws(ReferenceFailure) -> ReferenceResult {

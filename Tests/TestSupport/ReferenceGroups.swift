@@ -1,14 +1,74 @@
 import Foundation
 import Mapping
 
-/// The objects that a grouped mapping has made, by the values that they share.
+/// The groups of a mapping's source objects, and for each member the one that makes the group's object.
 struct ReferenceGroups {
-    private var made: [[ReferenceGroupValue]: ReferenceObject] = [:]
+    /// The source objects that make an object, in order.
+    private(set) var makers: [ReferenceObject] = []
+    private var makerOf: [ObjectIdentifier: ReferenceObject] = [:]
+    private var othersOf: [ObjectIdentifier: [ReferenceObject]] = [:]
 
-    /// Returns the object that shares a source object's values; nil if there is none yet.
-    func object(for values: [ReferenceGroupValue]) -> ReferenceObject? { made[values] }
+    /// - Parameter objects: the source objects that pass the filter, ascending.
+    init(
+        _ objects: [ReferenceObject], _ grouping: ObjectGrouping, _ migrator: ReferenceMigrator
+    ) throws(ReferenceFailure) {
+        var members: [[ReferenceGroupValue]: [ReferenceObject]] = [:]
+        for object in objects {
+            if let values = try migrator.groupValues(of: object, grouping) {
+                members[values, default: []].append(object)
+            } else if grouping.merge != nil {
+                makerOf[ObjectIdentifier(object)] = object
+            }
+        }
+        for group in members.values {
+            guard let maker = try Self.maker(of: group, grouping.merge?.keep ?? .first, migrator) else {
+                continue
+            }
+            for object in group { makerOf[ObjectIdentifier(object)] = maker }
+            othersOf[ObjectIdentifier(maker)] = group.filter { $0 !== maker }
+        }
+        makers = objects.filter { makerOf[ObjectIdentifier($0)] === $0 }
+    }
 
-    mutating func note(_ object: ReferenceObject, for values: [ReferenceGroupValue]) { made[values] = object }
+    /// Returns the source object that makes an object's object; nil if it has none.
+    func maker(of object: ReferenceObject) -> ReferenceObject? { makerOf[ObjectIdentifier(object)] }
+
+    /// Returns the other source objects of a maker's group, ascending.
+    func others(of maker: ReferenceObject) -> [ReferenceObject] {
+        othersOf[ObjectIdentifier(maker)] ?? []
+    }
+
+    private static func maker(
+        of group: [ReferenceObject], _ keep: MergeRule.Keep, _ migrator: ReferenceMigrator
+    ) throws(ReferenceFailure) -> ReferenceObject? {
+        let expression: GroupingExpression
+        let isGreatest: Bool
+        switch keep {
+        case .first: return group.first
+        case .last: return group.last
+        case .greatest(let item): (expression, isGreatest) = (item, true)
+        case .least(let item): (expression, isGreatest) = (item, false)
+        }
+        var best: (object: ReferenceObject, value: Double?)?
+        for object in group {
+            let evaluator = ReferenceEvaluator(migrator: migrator, source: object, destination: nil)
+            let value: Double? =
+                switch try evaluator.evaluate(expression.expression.node) {
+                case .value(.integer(let number), _, _): Double(number)
+                case .value(.real(let number), _, _): number
+                default: nil
+                }
+            guard let known = best else {
+                best = (object, value)
+                continue
+            }
+            guard let value else { continue }
+            if known.value.map({ isGreatest ? value > $0 : value < $0 }) ?? true {
+                best = (object, value)
+            }
+        }
+        return best?.object
+    }
 }
 
 /// A value that is compared with those of other source objects.
@@ -40,7 +100,7 @@ enum ReferenceGroupValue: Hashable {
 }
 
 extension ReferenceMigrator {
-    /// Returns the values by which a source object is grouped; nil if it is in no group, because they are all nil.
+    /// Returns the values by which a source object is grouped; nil if it is in no group, because of nil.
     func groupValues(
         of object: ReferenceObject, _ grouping: ObjectGrouping
     ) throws(ReferenceFailure) -> [ReferenceGroupValue]? {
@@ -53,6 +113,8 @@ extension ReferenceMigrator {
             case .objects, .values: throw .mismatch("several values of \(object)")
             }
         }
-        return grouping.nilIsAValue || values.contains { $0 != .null } ? values : nil
+        if grouping.nilIsAValue { return values }
+        let hasGroup = grouping.merge == nil ? values.contains { $0 != .null } : !values.contains(.null)
+        return hasGroup ? values : nil
     }
 }

@@ -31,6 +31,8 @@ package final class ReferenceMigrator {
 
     /// The keys of the current mapping's objects by source object, if it has no policy.
     var reservedKeys: [ObjectIdentifier: Int64]?
+    /// The groups of the mappings that have some, by mapping.
+    private(set) var groups: [Int: ReferenceGroups] = [:]
     /// Key numbering by destination root entity's index.
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
@@ -198,9 +200,14 @@ package final class ReferenceMigrator {
         // Keys of objects that a policy deletes or changes before the mapping's turn stay unused.
         var passing: [Int: [ReferenceObject]] = [:]
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil && !mapping.hasPolicy {
-            for object in try rows(for: mapping) where mapping.grouping == nil {
+            for object in try rows(for: mapping) {
                 guard try passes(object, mapping) else { continue }
                 passing[index, default: []].append(object)
+            }
+            if let grouping = mapping.grouping {
+                let found = try ReferenceGroups(passing[index] ?? [], grouping, self)
+                groups[index] = found
+                passing[index] = found.makers
             }
         }
         for (index, mapping) in mappings.enumerated() {
@@ -208,7 +215,6 @@ package final class ReferenceMigrator {
                 policies.append(ReferenceDefaultPolicy())
                 continue
             }
-            var groups = ReferenceGroups()
             let policy = try makePolicy(mapping)
             policies.append(policy)
             try hook { try policy.begin(mapping, self) }
@@ -218,8 +224,7 @@ package final class ReferenceMigrator {
             {
                 throw .abstractDestination(mapping.name)
             }
-            // Decision: objects that share others get their keys as they are made.
-            if !mapping.hasPolicy, mapping.grouping == nil { reserveKeys(for: passing[index] ?? [], mapping) }
+            if !mapping.hasPolicy { reserveKeys(for: passing[index] ?? [], mapping) }
             defer { reservedKeys = nil }
             // Objects that pass only because policies changed them come last: their keys were not reserved.
             for object in rows.filter(hasKey) + rows.filter({ !hasKey($0) }) {
@@ -236,19 +241,17 @@ package final class ReferenceMigrator {
                     report.filtered[mapping.name, default: 0] += 1
                     continue
                 }
-                if let grouping = mapping.grouping {
-                    guard let values = try groupValues(of: object, grouping) else {
+                if let groups = groups[index] {
+                    guard let maker = groups.maker(of: object) else {
                         report.filtered[mapping.name, default: 0] += 1
                         continue
                     }
-                    fetched.append((index, object))
-                    if let shared = groups.object(for: values) {
-                        try associate(object, shared, mapping)
-                    } else {
-                        try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
-                        if let made = pairsByMapping[index]?.last?.destination { groups.note(made, for: values) }
+                    if maker !== object {
+                        fetched.append((index, object))
+                        let made = pairsByMapping[index]?.first { $0.source === maker }?.destination
+                        if let made { try associate(object, made, mapping) }
+                        continue
                     }
-                    continue
                 }
                 try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
                 fetched.append((index, object))
@@ -368,6 +371,7 @@ package final class ReferenceMigrator {
         of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping
     ) throws(ReferenceFailure) {
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
+        evaluator.others = try fillers(of: source, mapping)
         // In the order of the entity's attributes, so that of several values without a result the first is named.
         let order = object.entity.attributes.map(\.name)
         func place(_ property: PropertyMapping) -> Int { order.firstIndex(of: property.name ?? "") ?? order.count }
@@ -403,6 +407,13 @@ package final class ReferenceMigrator {
     ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
         let source = pairsByMapping[index]?.first { $0.destination === object }?.source
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
+        let fillers = try source.map { source throws(ReferenceFailure) in
+            try self.fillers(of: source, mappings[index])
+        }
+        let merged =
+            source.flatMap {
+                mappings[index].grouping?.merge == nil ? nil : groups[index]?.others(of: $0)
+            } ?? []
         var values: [(RelationshipDescription, ReferenceClaim)] = []
         for property in mappings[index].relationshipMappings ?? [] {
             guard let name = property.name, let expression = property.valueExpression else { continue }
@@ -410,11 +421,15 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no relationship \(name)")
             }
             guard !relationship.isTransient else { continue }
+            evaluator.others = relationship.isToMany ? [] : fillers ?? []
             // Decision: what counts is how often a lookup meets a missing row: once for each source object, also if
             // several of them reach one reference by a key path.
             evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
             switch try evaluator.evaluate(expression.node) {
-            case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
+            case .null:
+                var claim = ReferenceClaim(members: [], ordering: .none)
+                if relationship.isToMany { try add(merged, to: &claim, expression, relationship, object, index) }
+                values.append((relationship, claim))
             case .value, .values: throw .mismatch("a value for \(object.entity).\(name)")
             case .objects(let members, let ordering):
                 var fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
@@ -423,10 +438,49 @@ package final class ReferenceMigrator {
                     fitting = fitting.filter { $0.mapping == least } + fitting.filter { $0.mapping != least }
                 }
                 if !relationship.isToMany { report.furtherDestinations += max(0, fitting.count - 1) }
-                values.append((relationship, ReferenceClaim(members: fitting, ordering: ordering)))
+                var claim = ReferenceClaim(members: fitting, ordering: ordering)
+                if relationship.isToMany {
+                    try add(merged, to: &claim, expression, relationship, object, index)
+                }
+                values.append((relationship, claim))
             }
         }
         return values
+    }
+
+    /// Adds the members that the expression gives for the source objects that were merged into an object's own.
+    ///
+    /// Decision: members without an order stay without one.
+    private func add(
+        _ merged: [ReferenceObject], to claim: inout ReferenceClaim, _ expression: ValueExpression,
+        _ relationship: RelationshipDescription, _ destination: ReferenceObject, _ index: Int
+    ) throws(ReferenceFailure) {
+        guard !merged.isEmpty else { return }
+        func ordered(_ members: [ReferenceMember], _ ordering: ReferenceOrdering) -> [ReferenceMember] {
+            guard case .copied = ordering else { return members }
+            return members.sorted { ($0.order ?? .min, $0.object.key) < ($1.order ?? .min, $1.object.key) }
+        }
+        claim.members = ordered(claim.members, claim.ordering)
+        if case .copied = claim.ordering { claim.ordering = .list }
+        for source in merged {
+            var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: destination)
+            evaluator.place = "\(index) \(relationship.name) \(source)"
+            guard case .objects(let members, let ordering) = try evaluator.evaluate(expression.node) else { continue }
+            if case .none = ordering {} else { claim.ordering = .list }
+            let fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+            for member in ordered(fitting, ordering)
+            where !claim.members.contains(where: { $0.object === member.object }) {
+                claim.members.append(member)
+            }
+        }
+    }
+
+    /// The source objects that give a merged object the values that its own source object lacks.
+    private func fillers(
+        of source: ReferenceObject, _ mapping: EntityMapping
+    ) throws(ReferenceFailure) -> [ReferenceObject] {
+        guard mapping.grouping?.merge?.fills == true else { return [] }
+        return groups[try mappingIndex(named: mapping.name)]?.others(of: source) ?? []
     }
 
     // MARK: Small things

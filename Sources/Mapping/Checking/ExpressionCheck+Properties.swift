@@ -235,10 +235,11 @@ extension EntityMapping {
                 throw error.described(expression.format, sourceExpressionContext(path))
             }
         }
-        for (number, item) in (grouping?.expressions ?? []).enumerated() {
+        let compared = (grouping?.expressions ?? []) + [grouping?.merge?.keep.expression].compactMap(\.self)
+        for item in compared {
             var check = makeCheck(["source"], false)
             do throws(ProgramFault) { try check.checkComparable(item.expression.node) } catch {
-                throw error.described(item.expression.format, groupingContext(number, path))
+                throw error.described(item.expression.format, groupingContext(item, path))
             }
         }
     }

@@ -74,24 +74,26 @@ package final class ExpressionProgram: Sendable {
 
     /// Compiles an expression whose value is compared with those of other rows: it keeps its own type.
     ///
+    /// - Returns: the program, and the type of its values.
     /// - Throws: as ``init(compiling:to:resolver:context:now:)``; `expression.type` if the value cannot be compared.
-    package convenience init(
-        comparing expression: ValueExpression, resolver: inout some KeyPathResolver, context: MigrationError.Context
-    ) throws(MigrationError) {
+    static func comparing(
+        _ expression: ValueExpression, resolver: inout some KeyPathResolver, context: MigrationError.Context
+    ) throws(MigrationError) -> (program: ExpressionProgram, type: AttributeType) {
         var placed = context
         placed.expression = placed.expression ?? ExpressionLexer.excerpt(expression.format)
         var compiler = ProgramCompiler(resolver: resolver, isFilter: false, now: EvaluationScope.time)
-        let type: ExpressionType
+        let type: AttributeType
         do throws(ProgramFault) {
-            type = try compiler.compile(expression.node, into: 0)
-            guard type.stored != nil else {
-                throw .type("the expression gives \(type.label), and only values can be compared")
+            let found = try compiler.compile(expression.node, into: 0)
+            guard let stored = found.stored else {
+                throw .type("the expression gives \(found.label), and only values can be compared")
             }
+            type = stored
         } catch {
             throw error.described(.configuration, in: placed)
         }
-        try self.init(
-            compiling: expression, to: type.stored ?? .string, resolver: &resolver, context: context)
+        let program = try ExpressionProgram(compiling: expression, to: type, resolver: &resolver, context: context)
+        return (program, type)
     }
 
     /// True if a row's number may lose something by a conversion that is counted.

@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-/// A compiled ``ObjectGrouping``: it writes the values of a source row as bytes, which are equal if the values count as equal.
+/// The compiled values of an ``ObjectGrouping``: it writes the values of a source row as bytes, which are equal if the values count as equal.
 ///
 /// Numbers are equal if they are the same number, whatever their type. Texts are compared byte by byte, or without the
 /// differences that the grouping names. For use by one thread.
@@ -10,6 +10,8 @@ package final class GroupingProgram {
     private let programs: [ExpressionProgram]
     private let folding: TextFolding
     private let nilIsAValue: Bool
+    /// True if one nil is enough for a row to belong to no group.
+    private let isMerge: Bool
     /// The values of one row.
     @exclusivity(unchecked) private var values: RowBatch
 
@@ -20,27 +22,29 @@ package final class GroupingProgram {
     ///
     /// - Parameters:
     ///   - resolver: gives slots to the key paths from `$source`.
-    ///   - context: the place of an expression, by its number.
+    ///   - context: the place of an expression.
     /// - Throws: `expression.unsupported` for an expression that needs objects, `expression.type` for one that gives no value that
     ///   can be compared, and the errors of ``ExpressionProgram``; all 78.
     package init(
-        _ grouping: ObjectGrouping, resolver: inout some KeyPathResolver, context: (Int) -> MigrationError.Context
+        _ grouping: ObjectGrouping, resolver: inout some KeyPathResolver,
+        context: (GroupingExpression) -> MigrationError.Context
     ) throws(MigrationError) {
         var programs: [ExpressionProgram] = []
-        for (number, item) in grouping.expressions.enumerated() {
+        for item in grouping.expressions {
             programs.append(
-                try ExpressionProgram(comparing: item.expression, resolver: &resolver, context: context(number)))
+                try ExpressionProgram.comparing(item.expression, resolver: &resolver, context: context(item)).program)
         }
         self.programs = programs
         folding = TextFolding(grouping.comparison)
         nilIsAValue = grouping.nilIsAValue
+        isMerge = grouping.merge != nil
         values = RowBatch(slots: programs.count, rowCapacity: 1, byteTarget: 4096)
     }
 
     /// Writes the key of a source row's group.
     ///
     /// - Parameter key: the buffer for the key; what it holds is replaced.
-    /// - Returns: false if the row belongs to no group, because all its values are nil.
+    /// - Returns: false if the row belongs to no group, because of its nil values: see ``ObjectGrouping/nilIsAValue``.
     /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65); the caller adds the object.
     /// - Complexity: O(bytes of the values).
     package func writeKey(
@@ -49,14 +53,14 @@ package final class GroupingProgram {
         values.removeAll()
         let target = values.appendRow(key: 0)
         key.removeAll(keepingCapacity: true)
-        var hasValue = nilIsAValue
+        var (hasValue, hasNil) = (nilIsAValue, false)
         for (slot, program) in programs.enumerated() {
             try program.evaluate(source, row: row, into: &values, destinationRow: target, slot: slot)
             let cell = values[target, slot]
-            if cell.kind != .null { hasValue = true }
+            if cell.kind == .null { hasNil = true } else { hasValue = true }
             write(cell, to: &key)
         }
-        return hasValue
+        return hasValue && (nilIsAValue || !isMerge || !hasNil)
     }
 
     /// The first byte of a value in a key.

@@ -149,10 +149,13 @@ extension EntityMapping {
             }
         }
         if let grouping {
-            if let problem = groupingProblem {
+            if let problem = groupingProblem(grouping.keyName) {
                 throw failure("mapping.type", problem.message, path, remedy: problem.remedy)
             }
             _ = try GroupingProgram(grouping, resolver: &resolver) { groupingContext($0, path) }
+            if let keep = grouping.merge?.keep {
+                _ = try KeepProgram(keep, resolver: &resolver) { groupingContext($0, path) }
+            }
         }
         guard let target = destinationEntityName.flatMap({ destination.entity(named: $0) }) else { return }
         for mapping in attributeMappings ?? [] {

@@ -6,7 +6,7 @@ import struct Foundation.Data
 /// The JSON text of a mapping model, with the common parts of all ways of reading it: keys, types and places.
 struct MappingDocument {
     /// The version that is written; this and all earlier ones are read. Version 2 has more keys than 1 (`rulesOfTheSource`,
-    /// `from`, `to`, `losses`, `sourceExpression`, `distinctBy`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a
+    /// `from`, `to`, `losses`, `sourceExpression`, `distinctBy`, `mergeBy`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a
     /// program for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
@@ -14,7 +14,8 @@ struct MappingDocument {
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
-        "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "distinctBy", "compare", "nilIsAValue",
+        "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "distinctBy", "mergeBy", "keep", "fill",
+        "compare", "nilIsAValue",
         "migrationPolicy", "userInfo", "unlisted", "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property written as an object.

@@ -135,7 +135,7 @@ private struct MappingModelReader {
             mapping.sourceExpression = try document.parsed(
                 member.value, text, context: context, ValueExpression.init(parsing:))
         }
-        mapping.grouping = try grouping(members, of: mapping)
+        mapping.grouping = try GroupingReader(document: document, members: members, mapping: mapping).grouping()
         mapping.userInfo = try userInfo(members["userInfo"])
         mapping.sourceEntityVersionHash = try document.hash(members["sourceEntityVersionHash"])
         mapping.destinationEntityVersionHash = try document.hash(members["destinationEntityVersionHash"])
@@ -144,39 +144,6 @@ private struct MappingModelReader {
         mapping.attributeMappings = try listed(members["attributes"], of: mapping)
         mapping.relationshipMappings = try listed(members["relationships"], of: mapping)
         return mapping
-    }
-
-    /// Reads `distinctBy` with the two keys that belong to it.
-    private func grouping(
-        _ members: [String: JSONMember], of mapping: EntityMapping
-    ) throws(MigrationError) -> ObjectGrouping? {
-        let context = MigrationError.Context(entityMapping: mapping.name)
-        guard let member = members["distinctBy"], let texts = try document.strings(member) else {
-            guard let stray = members["compare"] ?? members["nilIsAValue"] else { return nil }
-            throw document.failure(
-                "mapping.missingKey", "\"\(stray.key)\" belongs to \"distinctBy\", which is missing",
-                at: stray.keyPosition, context: context)
-        }
-        if let problem = mapping.groupingProblem {
-            throw document.failure(
-                "mapping.type", problem.message, at: member.keyPosition, remedy: problem.remedy, context: context)
-        }
-        var grouping = ObjectGrouping(
-            expressions: try texts.map { text, node throws(MigrationError) in
-                GroupingExpression(
-                    try document.parsed(node, text, context: context, ValueExpression.init(parsing:)), at: node.position
-                )
-            })
-        grouping.nilIsAValue = try document.boolean(members["nilIsAValue"]) ?? false
-        if let member = members["compare"], let word = try document.string(member) {
-            guard let comparison = ComparisonOptions(jsonName: word) else {
-                throw document.failure(
-                    "mapping.valueType", "\"compare\" must be \"c\", \"d\" or \"cd\", not \"\(word)\"",
-                    at: member.value.position, context: context)
-            }
-            grouping.comparison = comparison
-        }
-        return grouping
     }
 
     private func userInfo(_ member: JSONMember?) throws(MigrationError) -> [AnyHashable: Any]? {

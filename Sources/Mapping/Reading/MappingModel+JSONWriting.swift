@@ -15,7 +15,7 @@ extension MappingModel {
     /// The keys of an entity mapping, without those that have no value: `name`, `mappingType`, `sourceEntity`,
     /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only if the
     /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (unless it is the usual
-    /// fetch of the source entity, which the filter describes); `distinctBy` with `compare` and `nilIsAValue`; `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
+    /// fetch of the source entity, which the filter describes); `distinctBy` or `mergeBy` with their keys; `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
     /// `xcmappingmodel`, for a mapping model that was read without its models: unlisted properties are not touched, and the
     /// open parts of the form are filled in like that form when the JSON is read with the models); `attributes`;
     /// `relationships`.
@@ -58,10 +58,16 @@ extension MappingModel {
 
 extension ObjectGrouping {
     fileprivate func write(to writer: inout JSONWriter) {
-        writer.strings("distinctBy", expressions.map(\.expression.format))
+        writer.strings(keyName, expressions.map(\.expression.format))
         writer.member("compare", comparison.jsonName)
         if nilIsAValue {
             writer.key("nilIsAValue")
+            writer.literal("true")
+        }
+        guard let merge else { return }
+        writer.member("keep", merge.keep.jsonText)
+        if merge.fills {
+            writer.key("fill")
             writer.literal("true")
         }
     }

@@ -27,6 +27,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let sourceExpression: String?
         /// The expressions whose distinct values make one object each; nil if every source object makes one.
         package let distinctBy: [String]?
+        /// The expressions by whose values source objects are merged; nil if none are.
+        package let mergeBy: [String]?
         package let migrationPolicy: String?
         /// The attributes, in the order of the file.
         package let attributes: [Property]
@@ -100,6 +102,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             sourceFilter: try document.string(members["sourceFilter"]),
             sourceExpression: try document.string(members["sourceExpression"]),
             distinctBy: try document.strings(members["distinctBy"])?.map(\.text),
+            mergeBy: try document.strings(members["mergeBy"])?.map(\.text),
             migrationPolicy: try document.string(members["migrationPolicy"]),
             attributes: try properties(members["attributes"], in: document),
             relationships: try properties(members["relationships"], in: document))
@@ -142,7 +145,8 @@ extension MappingOutline.EntityMapping {
             sourceEntityVersionHash: mapping.sourceEntityVersionHash?.hexadecimal,
             destinationEntityVersionHash: mapping.destinationEntityVersionHash?.hexadecimal,
             sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
-            distinctBy: mapping.grouping?.expressions.map(\.expression.format),
+            distinctBy: mapping.grouping.flatMap { $0.merge == nil ? $0.expressions.map(\.expression.format) : nil },
+            mergeBy: mapping.grouping.flatMap { $0.merge == nil ? nil : $0.expressions.map(\.expression.format) },
             migrationPolicy: mapping.entityMigrationPolicyClassName,
             attributes: (mapping.attributeMappings ?? []).map { .init($0) },
             relationships: (mapping.relationshipMappings ?? []).map { .init($0) })

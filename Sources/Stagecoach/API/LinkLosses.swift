@@ -48,6 +48,7 @@ public struct LinksNotMade: Sendable, Codable, Equatable {
             case .stray: "an object is of no entity of the source model"
             case .deleted: "a policy deleted an object"
             case .rejected: "an object was rejected"
+            case .merged: "an object was merged into another one"
             case .policy: "a policy decided so"
             }
         let more = links > objects.count ? ", …" : ""

@@ -18,8 +18,10 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         /// Source objects that were migrated.
         public var migrated = 0
         /// Migrated source objects that share the object of another one, because the mapping makes one object for each distinct
-        /// value; nil if each makes its own.
+        /// value or merges objects; nil if each makes its own.
         public var shared: Int?
+        /// The values by which objects are merged, as the mapping model gives them; nil if they are not merged.
+        public var mergedBy: String?
         /// Source objects dropped by the policy: neither associated, nor rejected, nor used to make an object.
         public var droppedByPolicy = 0
         /// Source objects for which the policy made destination objects without associating them. Lookups do not find

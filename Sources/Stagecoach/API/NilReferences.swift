@@ -28,6 +28,8 @@ public struct NilReferences: Sendable, Codable, Equatable {
         case rejected
         /// The relationship has room for fewer links than the source has: another link took its place. Of ``LinksNotMade`` only.
         case taken
+        /// The object was merged into another one, or shares its object, which has links of its own. Of ``LinksNotMade`` only.
+        case merged
         /// A policy or an expression over objects decided about the relationship. Of ``LinksNotMade`` only.
         case policy
 
@@ -80,6 +82,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
             case .deleted: "\(references) to objects that a policy deleted or a rule rejected became nil"
             case .rejected: "\(references) to rejected objects became nil"
             case .taken: "\(references) became nil: other links took their places"
+            case .merged: "\(references) became nil: their objects were merged into others"
             case .policy: "\(references) became nil: a policy decided so"
             }
         guard !samples.isEmpty else { return "\(relationship): \(words)" }

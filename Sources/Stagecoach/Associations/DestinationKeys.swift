@@ -54,8 +54,8 @@ final class DestinationKeys {
     /// Returns the key of the object that a source row makes or shares, even if the object is rejected.
     func heldKey(of source: Int64) throws(MigrationError) -> Int64? {
         if let key = try givenKey(of: source) { return key }
-        guard let first = try shared?.first(of: source) else { return nil }
-        return try givenKey(of: first)
+        guard let maker = try shared?.maker(of: source) else { return nil }
+        return try givenKey(of: maker)
     }
 
     /// Returns the key that was given to the object that a source row makes, even if the object is rejected.

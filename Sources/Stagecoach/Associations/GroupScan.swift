@@ -5,11 +5,11 @@ import Mapping
 import Rows
 import SpillStorage
 
-/// The scan that finds the groups of a mapping with `distinctBy`: the first source object of each makes the group's object, the
-/// others share it.
+/// The scan that finds the groups of a mapping with `distinctBy` or `mergeBy`: one source object of each, its maker, makes the
+/// group's object, the others share it.
 ///
-///     each source row that passes the filter → (hash of its values, key)   sorted
-///     each row of a group → (key, key of the first)                        sorted by key
+///     each source row that passes the filter → (hash of its values, its place in the group, key)   sorted
+///     each row of a group → (key, key of the maker)                                                sorted by key
 ///
 /// Values are those of the source, before any policy runs. Memory: the run's share for sorting, half of it for each sort.
 struct GroupScan {
@@ -19,49 +19,72 @@ struct GroupScan {
     /// The keys of the rows that pass the mapping's filter; nil if it has none.
     let passing: KeyIndex?
 
+    /// True if the first row of a group is its maker, so that rows need no place but their key.
+    private var keepsFirst: Bool { grouping.merge.map { $0.keep == .first } ?? true }
+
     /// Finds the groups.
     ///
     /// - Parameters:
-    ///   - firsts: receives the keys of the source objects that make objects, ascending.
+    ///   - makers: receives the keys of the source objects that make objects, ascending.
     ///   - shared: receives the other source objects of the groups, ascending.
     /// - Throws: the errors of reading and sorting; `value.…` (65) with the object whose value cannot be computed.
     /// - Complexity: one pass over the source rows, and O(n log n) for two sorts of them.
-    func find(firsts: KeyIndex, shared: SharedObjects) throws {
-        let values = run.services.sorter(width: 3, concurrent: 2)
-        try forEachRow { key, value in try values.append(value.first, value.second, SortKey.encode(key)) }
-        let members = try members(of: values.finish())
-        try withRecords(2) { record, _ in
-            while try members.next(into: record) {
-                let (key, first) = (SortKey.decode(record[0]), SortKey.decode(record[1]))
-                if key == first { try firsts.append(key) } else { try shared.add(key, sharingWith: first) }
+    func find(makers: KeyIndex, shared: SharedObjects) throws {
+        let values = run.services.sorter(width: keepsFirst ? 3 : 5, concurrent: 2)
+        let members = run.services.sorter(width: 2, concurrent: 2)
+        try forEachRow { key, value, place in
+            let key = SortKey.encode(key)
+            // A row without a group makes an object if rows are merged, and none if they have to be distinct.
+            guard let value else {
+                if grouping.merge != nil { try members.append(key, key) }
+                return
+            }
+            if keepsFirst {
+                try values.append(value.first, value.second, key)
+            } else {
+                try values.append(value.first, value.second, place.isNil, place.order, key)
             }
         }
-        try firsts.seal()
+        try find(in: values.finish(), into: members)
+        let found = try members.finish()
+        try withRecords(2) { record, _ in
+            while try found.next(into: record) {
+                let (key, maker) = (SortKey.decode(record[0]), SortKey.decode(record[1]))
+                if key == maker { try makers.append(key) } else { try shared.add(key, sharingWith: maker) }
+            }
+        }
+        try makers.seal()
         try shared.finish()
     }
 
-    /// Returns for each member of each group its key with that of the group's first, sorted.
-    private func members(of values: SortedRecords) throws -> SortedRecords {
-        let sorter = run.services.sorter(width: 2, concurrent: 2)
-        try withRecords(3) { record, _ in
-            var group: (value: GroupValue, first: UInt64)?
+    /// Adds each member of each group, with the key of the group's maker.
+    private func find(in values: SortedRecords, into members: RecordSorter) throws {
+        let width = keepsFirst ? 3 : 5
+        try withRecords(width) { record, _ in
+            var group: (value: GroupValue, maker: UInt64)?
             while try values.next(into: record) {
                 let value = GroupValue(first: record[0], second: record[1])
-                let first = if let group, group.value == value { group.first } else { record[2] }
-                group = (value, first)
-                try sorter.append(record[2], first)
+                let key = record[width - 1]
+                let maker = if let group, group.value == value { group.maker } else { key }
+                group = (value, maker)
+                try members.append(key, maker)
             }
         }
-        return try sorter.finish()
     }
 
-    /// Shows the rows that pass the filter and have a value.
-    private func forEachRow(_ body: (_ key: Int64, _ value: GroupValue) throws -> Void) throws {
+    /// Shows the rows that pass the filter: the key, the hash of its values or nil if it belongs to no group, and its place among
+    /// the rows of its group.
+    private func forEachRow(_ body: (Int64, GroupValue?, KeepProgram.Place) throws -> Void) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         var slots = SourceColumns(entity: entity, schema: run.inputs.layout.schema)
-        let program = try GroupingProgram(grouping, resolver: &slots) {
-            mapping.mapping.groupingContext($0, mapping.modelPath)
+        func context(_ item: GroupingExpression) -> MigrationError.Context {
+            mapping.mapping.groupingContext(item, mapping.modelPath)
         }
+        let program = try GroupingProgram(grouping, resolver: &slots, context: context)
+        let keep = try grouping.merge.flatMap { rule throws(MigrationError) in
+            try KeepProgram(rule.keep, resolver: &slots, context: context)
+        }
+        let keepsLast = grouping.merge?.keep == .last
         let reader = try SourceReader(run: run, slots: slots, table: table, entities: [entity.index])
         var batch = run.inputs.sourceBatch(slots: slots.columns.count)
         var value: [UInt8] = []
@@ -70,12 +93,15 @@ struct GroupScan {
             for row in 0..<batch.count {
                 let key = batch.key(row)
                 if let passing, try !passing.contains(key) { continue }
+                var place: KeepProgram.Place = (0, keepsLast ? ~SortKey.encode(key) : 0)
+                let hasGroup: Bool
                 do throws(MigrationError) {
-                    guard try program.writeKey(of: batch, row: row, to: &value) else { continue }
+                    hasGroup = try program.writeKey(of: batch, row: row, to: &value)
+                    if hasGroup, let keep { place = try keep.place(of: batch, row: row) }
                 } catch {
                     throw error.inside(mapping.context(ofSource: key))
                 }
-                try body(key, GroupValue(value))
+                try body(key, hasGroup ? GroupValue(value) : nil, place)
             }
         }
     }

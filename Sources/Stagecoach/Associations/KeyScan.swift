@@ -198,7 +198,7 @@ struct KeyScan {
         }
     }
 
-    /// Reads the keys of the rows that make objects of a mapping with a filter or `distinctBy`.
+    /// Reads the keys of the rows that make objects of a mapping with a filter or a grouping.
     private func scanSelected(_ keys: DestinationKeys) throws {
         guard let grouping = keys.mapping.grouping else { return try scanFiltered(keys) }
         var passing: DestinationKeys?
@@ -210,7 +210,7 @@ struct KeyScan {
         }
         let shared = SharedObjects(directory: archive.directory, memory: run.inputs.budget.keys / 4)
         try GroupScan(run: run, mapping: keys.mapping, grouping: grouping, passing: passing?.index)
-            .find(firsts: keys.index, shared: shared)
+            .find(makers: keys.index, shared: shared)
         keys.shared = shared
     }
 

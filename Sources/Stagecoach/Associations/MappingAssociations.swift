@@ -116,7 +116,7 @@ final class MappingAssociations {
             let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
-            for other in try keys.shared?.others(than: source) ?? [] {
+            for other in try keys.shared?.others(of: source) ?? [] {
                 found.append(ObjectReference(entity: UInt32(table), key: other))
             }
         }

@@ -38,6 +38,7 @@ struct PlanKeys {
                 tally.counts.mappings[mapping.index].sourceObjects - migrated
             if let shared = own.shared, shared.count > 0 {
                 tally.counts.mappings[mapping.index].shared = shared.count
+                tally.counts.mappings[mapping.index].mergedBy = mapping.merges ? mapping.grouping?.valuesText : nil
             }
         }
     }

@@ -1,44 +1,42 @@
 import Diagnostics
 import SpillStorage
 
-/// The source objects of a mapping with `distinctBy` that make no object of their own, because they share that of another
-/// one: each with the first source object of its group, which makes it.
+/// The source objects of a mapping with `distinctBy` or `mergeBy` that make no object of their own: each shares that of its
+/// maker, the source object of its group that makes one.
 ///
-/// Memory: that of a ``KeyMap``; from the first call of ``others(than:)`` on, that of a ``RecordLog`` too.
+/// Memory: that of a ``KeyMap``; from the first call of ``others(of:)`` on, that of a ``RecordLog`` too.
 final class SharedObjects {
     private let directory: WorkDirectory
-    private let firsts: KeyMap
+    private let makers: KeyMap
     private let memory: Int
-    /// The keys of the other objects by that of the first one; made when it is first asked for.
+    /// The keys of the other objects by that of their maker; made when it is first asked for.
     private var reversed: RecordLog?
 
     /// The number of source objects that share an object.
-    var count: Int { firsts.count }
+    var count: Int { makers.count }
 
     /// - Parameter memory: the allowance in bytes.
     init(directory: WorkDirectory, memory: Int) {
         self.directory = directory
         self.memory = memory
-        firsts = KeyMap(directory: directory, name: "shared", memory: memory)
+        makers = KeyMap(directory: directory, name: "shared", memory: memory)
     }
 
     /// Adds a source object. Keys must ascend.
-    ///
-    /// - Parameter first: the key of the first source object of its group.
-    func add(_ key: Int64, sharingWith first: Int64) throws(MigrationError) { try firsts.append(key, first) }
+    func add(_ key: Int64, sharingWith maker: Int64) throws(MigrationError) { try makers.append(key, maker) }
 
     /// Ends the additions.
-    func finish() throws(MigrationError) { try firsts.seal() }
+    func finish() throws(MigrationError) { try makers.seal() }
 
     /// Returns the key of the source object that makes the object of another one; nil if the other one shares none.
     ///
     /// - Complexity: as ``KeyMap/value(of:)``.
-    func first(of key: Int64) throws(MigrationError) -> Int64? { try firsts.value(of: key) }
+    func maker(of key: Int64) throws(MigrationError) -> Int64? { try makers.value(of: key) }
 
-    /// Returns the keys of the source objects that share the object of a first one, ascending.
+    /// Returns the keys of the source objects that share the object of a maker, ascending.
     ///
     /// - Complexity: O(log n) and the size of the answer; the first call sorts all of them.
-    func others(than first: Int64) throws(MigrationError) -> [Int64] {
+    func others(of maker: Int64) throws(MigrationError) -> [Int64] {
         let log: RecordLog
         if let reversed {
             log = reversed
@@ -46,20 +44,20 @@ final class SharedObjects {
             log = RecordLog(
                 directory: directory, name: "sharing", width: 2, indexWords: 1, memory: RecordMemory(bytes: memory))
             let walk = walk()
-            while let (key, first) = try walk.next() { try log.append([SortKey.encode(first), SortKey.encode(key)]) }
+            while let (key, maker) = try walk.next() { try log.append([SortKey.encode(maker), SortKey.encode(key)]) }
             reversed = log
         }
         var found: [Int64] = []
-        try log.forEach(prefix: [SortKey.encode(first)], words: 1) { found.append(SortKey.decode($0[1])) }
+        try log.forEach(prefix: [SortKey.encode(maker)], words: 1) { found.append(SortKey.decode($0[1])) }
         return found
     }
 
-    /// Returns a walk over the source objects, ascending, each with the first one of its group.
-    func walk() -> KeyMap.Walk { firsts.walk() }
+    /// Returns a walk over the source objects, ascending, each with its maker.
+    func walk() -> KeyMap.Walk { makers.walk() }
 
     /// Moves the keys to disk.
     func park() throws(MigrationError) {
         reversed = nil
-        try firsts.park()
+        try makers.park()
     }
 }

@@ -72,11 +72,15 @@ struct TableLoad: ModelStage {
             columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
         let byEntity = try compile(indices, slots: &slots)
         let columns = modelRun.inputs.destinationSchema.tables[table.table].columns.count
-        let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
+        let filling = try RowFill(
+            byEntity.values.map(\.keys), run: modelRun.run, slots: slots, table: sourceTable)
+        let runs =
+            writer is PageTableWriter && filling == nil
+            ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
         for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
         let reader = try SourceReader(
             run: modelRun.run, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
-            streams: true, runs: runs)
+            streams: true, runs: runs, filling: filling)
         let batch = modelRun.inputs.nearBatch(slots: max(slots.columns.count, columns))
         var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
         // Each batch of rows is finished before the next is read, so values may stay in the pages.

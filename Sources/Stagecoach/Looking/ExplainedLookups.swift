@@ -83,7 +83,7 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
     /// Returns the reason why a mapping makes no destination object of a source object; nil if it makes one.
     private func problem(of mapping: PlannedMapping, _ object: EvaluatedSource) throws -> String? {
         if mapping.mayBeAssociatedByHand { return "code of its policy decides" }
-        if mapping.grouping != nil { return "it may share the object of another one: distinctBy" }
+        if mapping.grouping != nil { return "it may share the object of another one" }
         guard mapping.destination != nil else { return "it removes its source objects" }
         guard try mapping.filter?.filterTruth(of: object, variables: variables(object)) ?? true else {
             return "its source filter leaves the object out"

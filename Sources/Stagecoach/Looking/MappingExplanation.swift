@@ -105,8 +105,19 @@ final class MappingExplanation {
             let value = (try? item.expression.evaluate(with: object, variables: lookups.variables(object))) ?? nil
             return "\(item.expression.format) is \(value.map { "'\($0)'" } ?? "nil")"
         }
-        return "distinctBy: the first source object with these values makes the object, and the others share it: "
-            + values.joined(separator: ", ")
+        let which =
+            switch grouping.merge?.keep {
+            case nil: "the first source object with these values makes the object, and the others share it"
+            case .first: "of the source objects with these values the first is kept, and the others are merged into it"
+            case .last: "of the source objects with these values the last is kept, and the others are merged into it"
+            case .greatest(let item):
+                "of the source objects with these values that with the greatest \(item.expression.format) is kept, and the others "
+                    + "are merged into it"
+            case .least(let item):
+                "of the source objects with these values that with the least \(item.expression.format) is kept, and the others "
+                    + "are merged into it"
+            }
+        return "\(grouping.keyName): \(which): " + values.joined(separator: ", ")
     }
 
     // MARK: - Attributes

@@ -73,10 +73,11 @@ struct CreateStage: ModelStage {
         let changed = try ChangedSourceRows(runtime: runtime, mapping: mapping, keys: own, slots: &slots)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var batch = modelRun.inputs.sourceBatch(slots: slots.columns.count)
+        let filling = try RowFill([own], run: modelRun.run, slots: slots, table: source)
         for range in part.rest(of: stage.work.ranges(ofMapping: mapping.index)) {
             let reader = try SourceReader(
                 run: modelRun.run, slots: slots, table: source, entities: [sourceEntity.index], range: range,
-                streams: true)
+                streams: true, filling: filling)
             while try reader.next(into: &batch) {
                 try modelRun.services.checkCancelled()
                 var made = 0

@@ -69,7 +69,9 @@ struct PlanDescription {
         if let reason = reasonForObjects(of: mapping) { return (.objects, reason.words) }
         if mapping.destination == nil { return (.none, "its objects are removed") }
         if mapping.source == nil { return (.none, "it has neither source objects nor a policy") }
-        if mapping.grouping != nil { return (.rows, "no user code; source objects share objects: distinctBy") }
+        if let grouping = mapping.grouping {
+            return (.rows, "no user code; source objects share objects: \(grouping.keyName)")
+        }
         return (.rows, isStaged ? "no user code; rows wait in spills for the last policy" : "no user code")
     }
 

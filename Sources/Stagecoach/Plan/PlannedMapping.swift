@@ -65,6 +65,10 @@ final class PlannedMapping {
     var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || isObserved }
     /// The rule by which its source objects share a destination object; nil if each makes one of its own.
     var grouping: ObjectGrouping? { mapping.grouping }
+    /// True if its object takes over the links of all source objects that share it.
+    var merges: Bool { grouping?.merge != nil }
+    /// True if a key path from `$source` that is nil is read from the source objects that share the object.
+    var fillsNil: Bool { grouping?.merge?.fills ?? false }
     /// True if not each of its source entity's rows makes an object.
     var selectsRows: Bool { filter != nil || grouping != nil }
     /// True if a source object that passes the filter may have no object of its own: policy code decides, or it shares one.

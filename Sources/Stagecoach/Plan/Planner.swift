@@ -32,6 +32,7 @@ struct Planner {
     /// Returns the tables in the destination's order.
     func tables() throws(MigrationError) -> [PlannedTable] {
         try refuseAbstractDestinations()
+        try refuseFilledObjects()
         var planned: [PlannedTable] = []
         for table in destination.tables.indices {
             let filling = mappings.filter {
@@ -62,6 +63,21 @@ struct Planner {
             let saved = plan.tables.first(where: { $0.rootEntity == rootName(of: table) })
         else { return keys }
         return saved.keys == .kept ? .kept : .sequential
+    }
+
+    /// Refuses `fill` for mappings whose expressions only objects can evaluate: it works on the values of rows.
+    private func refuseFilledObjects() throws(MigrationError) {
+        for mapping in mappings.dropFirst(firstOwn) where mapping.fillsNil && mapping.needsObjects {
+            let name =
+                mapping.dynamicAttributes.first?.attribute.name
+                ?? mapping.relationships.first { if case .dynamic? = $0.value { true } else { false } }?.name
+            throw MigrationError(
+                "plan.fill", .configuration,
+                "\"fill\" cannot be combined with \(name ?? "an expression"), which only objects can evaluate",
+                remedy:
+                    "Leave \"fill\" out, or give \(name ?? "it") an expression of key paths and functions of values",
+                context: mapping.context)
+        }
     }
 
     private func refuseAbstractDestinations() throws(MigrationError) {
@@ -103,7 +119,7 @@ struct Planner {
                         : "a source expression gives the objects of entity mapping \(policy.name)"
             )
         }
-        if let sharing = all.first(where: { $0.grouping != nil }) {
+        if let sharing = all.first(where: { $0.grouping != nil && !$0.merges }) {
             return (.sequential, "source objects of entity mapping \(sharing.name) share an object")
         }
         var sourceTable: Int?

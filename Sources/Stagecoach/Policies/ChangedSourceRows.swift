@@ -30,8 +30,8 @@ struct ChangedSourceRows {
         self.slots = slots
     }
 
-    /// Refuses source objects that a policy changed or deleted before a mapping with `distinctBy` makes its objects: its groups
-    /// were found before.
+    /// Refuses source objects that a policy changed or deleted before a mapping with a grouping makes its objects: its groups were
+    /// found before.
     private static func refuseChanges(
         _ changes: SourceObjectChanges, _ runtime: PolicyRuntime, of mapping: PlannedMapping
     ) throws {
@@ -40,7 +40,7 @@ struct ChangedSourceRows {
             guard try runtime.sources.entity(table: table, key: key) == mapping.source else { return }
             throw MigrationError(
                 "policy.changedGroup", .configuration,
-                "The groups of \"distinctBy\" are found before policies run, and one changed or deleted a source object",
+                "The groups of \"\(mapping.grouping?.keyName ?? "")\" are found before policies run, and one changed a source object",
                 remedy: "Put \(mapping.name) before the mapping with the policy",
                 context: mapping.context(ofSource: key))
         }

@@ -111,7 +111,7 @@ extension StateCoder {
             try coder.code(
                 &mapping, \.name, \.sourceEntity, \.destinationEntity, \.sourceObjects, \.filtered, \.migrated,
                 \.droppedByPolicy, \.rejected, \.rejectedObjects, \.created, \.createdByPolicy, \.unassociated,
-                \.rejectedByRule)
+                \.rejectedByRule, \.mergedBy)
             var shared = mapping.shared ?? 0
             try coder.code(&shared)
             mapping.shared = shared == 0 ? nil : shared

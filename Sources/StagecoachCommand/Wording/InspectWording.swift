@@ -100,7 +100,8 @@ enum InspectWording {
                 "source version hash": mapping.sourceEntityVersionHash,
                 "destination version hash": mapping.destinationEntityVersionHash, "source filter": mapping.sourceFilter,
                 "source expression": mapping.sourceExpression,
-                "distinct by": mapping.distinctBy?.joined(separator: ", "), "migration policy": mapping.migrationPolicy,
+                "distinct by": mapping.distinctBy?.joined(separator: ", "),
+                "merged by": mapping.mergeBy?.joined(separator: ", "), "migration policy": mapping.migrationPolicy,
             ])
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]

@@ -94,9 +94,10 @@ enum SummaryWording {
 
     /// Returns the number of source objects that share the object of another one; nil if each makes its own.
     private static func shared(_ mapping: MigrationCounts.Mapping) -> String? {
-        mapping.shared.map {
-            "  \(Figures.count($0, "object")) of \(mapping.sourceEntity ?? "-") share the object of another: \(mapping.name)"
-        }
+        guard let shared = mapping.shared else { return nil }
+        let objects = "  \(Figures.count(shared, "object")) of \(mapping.sourceEntity ?? "-") "
+        guard let values = mapping.mergedBy else { return objects + "share the object of another: \(mapping.name)" }
+        return objects + (shared == 1 ? "was" : "were") + " merged into another by \(values): \(mapping.name)"
     }
 
     private static func sample(_ rejects: RejectReport) -> [String] {

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import Mapping
 import Stagecoach
@@ -204,6 +205,27 @@ struct SourceChangeTests {
                 #expect((second.committedValues(forKeys: ["pets"])["pets"] as? NSOrderedSet)?.count == 1)
             }))
         try fixture.run()
+    }
+
+    @Test(
+        "A source object of a group that a policy changes or deletes before the group's mapping is refused by name",
+        arguments: [true, false])
+    func grouped(deletes: Bool) throws {
+        let fixture = try PolicyFixture()
+        let pets = try #require(fixture.mapping.entityMappings?.first { $0.name == "Pets" })
+        pets.grouping = ObjectGrouping(
+            expressions: [GroupingExpression(try ValueExpression(parsing: "$source.name"))])
+        fixture.policy("Persons", Steps())
+        #expect(throws: Never.self) { _ = try fixture.run() }
+        fixture.policy(
+            "Persons",
+            Steps(begin: { _, manager in
+                let pet = try Self.source(manager, "Pet", "pet 2")
+                if deletes { manager.sourceContext.delete(pet) } else { pet.setValue("other", forKey: "name") }
+            }))
+        let error = #expect(throws: MigrationError.self) { _ = try fixture.run() }
+        #expect(error?.code == "policy.changedGroup" && error?.category == .configuration)
+        #expect(error?.context.entityMapping == "Pets" && error?.context.objectID?.contains("/p2") == true)
     }
 
     @Test("Objects cannot be inserted into the source, and foreign ones are refused")

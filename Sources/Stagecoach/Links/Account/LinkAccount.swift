@@ -219,8 +219,9 @@ final class LinkAccount {
         _ readings: LinkReadings, _ claims: LinkClaims
     ) throws(MigrationError) -> LinksNotMade.Cause {
         if archive.hasDeletions, let gone = try causeOfGoneEnds(claims) { return gone }
+        if readings.hasSharedObjects { return .merged }
         if readings.hasUserCode { return .policy }
-        let hasCode = mappings.contains { $0.mayShareObjects || $0.hasDynamicRelationships }
+        let hasCode = mappings.contains { $0.mayBeAssociatedByHand || $0.hasDynamicRelationships }
         return hasCode && !readings.losesLinks ? .policy : .taken
     }
 

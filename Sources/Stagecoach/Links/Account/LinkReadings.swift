@@ -61,10 +61,13 @@ struct LinkReadings {
         readings.contains { $0.isForward == asOwner && $0.mapping.reads(entity) }
     }
 
+    /// True if source objects of a lookup that reads the set share objects: one of them decides then.
+    var hasSharedObjects: Bool { readings.contains { $0.mapping.grouping != nil } }
+
     /// True if the links may have been decided by user code.
     var hasUserCode: Bool {
         readings.contains { reading in
-            reading.mapping.mayShareObjects || reading.mapping.hasDynamicRelationships
+            reading.mapping.mayBeAssociatedByHand || reading.mapping.hasDynamicRelationships
         }
     }
 

@@ -125,8 +125,11 @@ struct LinkStream {
         let counted = CountedRelationship(planned.relationship)
         var counts = ReferenceCounts()
         let members = KeyLookup(own)
+        let merges = mapping.merges
         try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, _ in
-            guard let member = try members.destinationKey(of: memberSource) else { return }
+            guard
+                let member = try merges ? members.foundKey(of: memberSource) : members.destinationKey(of: memberSource)
+            else { return }
             for candidate in candidates where try candidate.keys.foundKey(of: ownerSource) != nil { return }
             try note(ownerSource, existing, argument.table, lookup, counted, owner: member, &counts)
         }
@@ -147,6 +150,19 @@ struct LinkStream {
         } else {
             try missing.note(source, inTable: table, number: number, of: counted, owner: owner, &counts)
         }
+    }
+
+    /// Shows the pairs that a lookup's argument gives: each with the source object that makes the owner.
+    private func forEachPair(
+        _ mapping: PlannedMapping, _ own: DestinationKeys, _ planned: PlannedRelationship, _ argument: SourceArgument,
+        _ body: SourcePairs.Body
+    ) throws {
+        let pairs = SourcePairs(run: run)
+        guard let shared = own.shared, mapping.merges else {
+            return try pairs.forEach(mapping, own.index, argument, body)
+        }
+        try MergedPairs(pairs: pairs, shared: shared, fills: mapping.fillsNil)
+            .forEach(mapping, own.index, argument, filling: planned.relationship, body)
     }
 
     /// Returns the mappings with which policies associated objects, each with the candidate of its own rows.
@@ -180,7 +196,7 @@ struct LinkStream {
         let hasDeletions = further?.hasDeletions ?? false
         let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
-        try SourcePairs(run: run).forEach(mapping, own.index, argument) { ownerSource, memberSource, order in
+        try forEachPair(mapping, own, planned, argument) { ownerSource, memberSource, order in
             guard let key = try owners.destinationKey(of: ownerSource) else { return }
             let owner = LinkEnd(key: key, entity: number)
             if hasDeletions, try further?.exists(owner) == false { return }
