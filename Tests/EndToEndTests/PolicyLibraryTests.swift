@@ -202,7 +202,7 @@ struct PolicyLibraryTests {
             "JREntryPolicy",
             "EpisodePolicy", "InvoicePolicy", "StickerPolicy", "TaskPolicy", "TripPolicy", "LoanPolicy", "PlantPolicy",
             "HabitPolicy", "MemoPolicy", "OrderPolicy", "ScanPolicy", "VehiclePolicy", "GarageLegacyPolicy",
-            "GarmentPolicy", "ChannelPolicy", "RadioBasePolicy", "frequencyOf:",
+            "GarmentPolicy", "ChannelPolicy", "RadioBasePolicy", "VisitPolicy", "frequencyOf:",
             "podcastFor:manager:", "fahrenheit:",
             "coordinateFromText:precision:", "slugForTitle:separator:",
         ] { #expect(check.output.contains(name), "\(name): \(check.output)") }

@@ -50,6 +50,7 @@ struct PortTests {
             "class A: Base { override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws { self.report() } }"
         ),
         ("class P { @Published private(set) var a = 2 }", "class P { private(set) var a = 2 }"),
+        ("let a = b.characters.count", "let a = b.count"),
         ("let a = Bundle.main.bundleIdentifier! + x", "let a = (Bundle.main.bundleIdentifier ?? \"\") + x"),
         ("let a = (x as? NSSet) ?? []", "let a = (x as? NSSet) ?? NSSet()"),
         ("let a = x as? NSSet ?? []", "let a = x as? NSSet ?? NSSet()"),
@@ -398,6 +399,48 @@ struct PortTests {
                 && ported.contains("catch let e where (e as NSError).code == 3 { let e = e as NSError;"), "\(ported)")
         #expect(ported.contains("catch let x { let x = x as NSError;"), "\(ported)")
         #expect(ported.contains("catch let e as CocoaError {"), "\(ported)")
+    }
+
+    @Test("What no stub has is a finding: values to bind in a pattern, and the $ name of a wrapper that is not ported")
+    func unboundValues() {
+        let source = """
+            import CoreData
+            enum Known { case shown(Int), hidden }
+            class P: NSEntityMigrationPolicy {
+                @Setting(key: "limit") var limit: Int
+                func check(_ raw: Data, _ known: Known, _ result: Result<Int, Error>) {
+                    switch Decoder2.decode(raw) {
+                    case .text(let text): print(text)
+                    case let .image(data, size): print(data, size, $limit.name)
+                    default: break
+                    }
+                    if case .shown(let count) = known { print(count) }
+                    if case .success(let count) = result { print(count) }
+                }
+            }
+            """
+        let found = port(source).findings.filter { $0.line > 5 }.map { "\($0.line) \($0.kind.rawValue) \($0.text)" }
+        #expect(found == ["7 manual text", "8 manual image", "8 manual $limit"], "\(port(source).findings)")
+    }
+
+    @Test("Closures of stubs have types and see their class, pairs of stubs are pairs, and bodies of statements stay")
+    func closuresOfStubs() throws {
+        let folder = try TemporaryFolder()
+        let fixture = SharedStores.repository.appendingPathComponent("Fixtures/PortExamples/Clinic").path
+        let output = folder.file("out")
+        try PolicySourceFiles.makeFolder(output)
+        try PolicyPort(path: fixture).write(to: output)
+        let ported = try String(contentsOfFile: output + "/ClinicPolicy.swift", encoding: .utf8)
+        for line in [
+            "in DiagnosisTable.shared.titles as [(Missing, Missing)] where code", "shared.entries.enumerated() {",
+            "change(named: \"visit\") { (a0: Missing) in a0.insert(name:",
+            "update(where: { (a0: Missing) in a0.id == 3 }, with: { (a0: Missing) in a0.isDone = true })",
+            "sorted(by: { $0.order < $1.order })", "perform { [self] in\n", "if DiagnosisTable.shared.isOpen {\n",
+            "String(text.characters)",
+        ] { #expect(ported.contains(line), "\(line)\n\(ported)") }
+        let stubs = try String(contentsOfFile: output + "/Stubs.swift", encoding: .utf8)
+        let base = try #require(stubs.firstRange(of: "class ClinicMigrationPolicy: NSEntityMigrationPolicy {"))
+        #expect(stubs[base.upperBound...].contains("    subscript(index: Any?) -> Missing {"), "\(stubs)")
     }
 
     @Test("Sources of the context are known, and not copied")

@@ -88,25 +88,18 @@ extension PortRules {
         else { return index + 1 }
         let name = tokens[index - 2].text
         var result = "NSManagedObject"
-        // `let request: NSFetchRequest<Book> = Book.fetchRequest()`
-        if isMark(index - 3, "="), isMark(index - 4, ">"), isMark(index - 6, "<"), isWord(index - 7, "NSFetchRequest") {
-            let declared = tokens[index - 5].text
-            if declared == name || declarations.objectClasses.contains(declared) {
-                change(
-                    from: index - 5, to: index - 5, result,
-                    "During a migration every object is a plain NSManagedObject")
+        // `let request: NSFetchRequest<Book> = Book.fetchRequest()`, `Book.fetchRequest() as NSFetchRequest<Book>`
+        let isTyped =
+            isMark(index - 3, "=") && isMark(index - 4, ">") && isMark(index - 6, "<")
+            && isWord(index - 7, "NSFetchRequest")
+        let isCast = isWord(index + 3, "as") && isWord(index + 4, "NSFetchRequest") && tokens.isWord(index + 6)
+        if isTyped || isCast {
+            let type = isCast ? index + 6 : index - 5
+            let declared = tokens[type].text
+            if declarations.objectClasses.contains(declared) || isTyped && !isCast && declared == name {
+                change(from: type, to: type, result, "During a migration every object is a plain NSManagedObject")
             } else {
                 result = declared
-            }
-        }
-        // `Book.fetchRequest() as NSFetchRequest<Book>`
-        if isWord(index + 3, "as"), isWord(index + 4, "NSFetchRequest"), tokens.isWord(index + 6) {
-            result = tokens[index + 6].text
-            if declarations.objectClasses.contains(result) {
-                result = "NSManagedObject"
-                change(
-                    from: index + 6, to: index + 6, result, "During a migration every object is a plain NSManagedObject"
-                )
             }
         }
         change(

@@ -60,7 +60,8 @@ extension PortRules {
         let name = tokens[index].text
         let isMember = isMark(index - 1, ".")
         guard !declarations.declares(name), !declarations.declaresProperty(name) else { return }
-        if isMember, name == "characters" {
+        // An AttributedString has characters, and its sources are newer than those that ask a String for them.
+        if isMember, name == "characters", !tokens.contains(where: { $0.isWord("AttributedString") }) {
             note(.change, tokens[index], replacement: "", "A String is a collection of characters itself")
             return edit(tokens[index - 1].range.lowerBound..<tokens[index].range.upperBound, "")
         }

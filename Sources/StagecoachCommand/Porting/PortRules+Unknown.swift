@@ -4,6 +4,18 @@ extension PortRules {
     /// Reports a name that neither the sources nor Linux nor Stagecoach declare.
     mutating func unknownName(at index: Int) {
         let name = tokens[index].text
+        let isPattern = isWord(index - 2, "case") || isWord(index - 2, "let") && isWord(index - 3, "case")
+        if isPattern, isMark(index - 1, "."), isMark(index + 1, "("), !names.shared.contains(name),
+            !PortTable.has(name, in: "casesWithValues"),
+            tokens[(index - 2)...closing(index + 1)].contains(where: { $0.isWord("let") || $0.isWord("var") })
+        {
+            return note(
+                .manual, tokens[index], "A stub has no values to bind: port the enumeration with the case \(name)")
+        }
+        if name.hasPrefix("$"), findings.contains(where: { $0.text.contains("var \(name.dropFirst()):") }) {
+            return note(
+                .manual, tokens[index], "The property has no wrapper here: port the wrapper, or use the property")
+        }
         let base = unknownBase(index)
         guard
             let unknown = UnknownName(tokens, index, declarations, names, variables, isInherited: base != nil)
@@ -76,7 +88,9 @@ enum UnknownName {
         }
         let isMember = tokens.isMark(index - 1, ".")
         let receiver = isMember ? variables.receiver(tokens, index) : nil
-        let members = receiver.flatMap { PortTable.knownMembers[$0] }
+        // `3.days`
+        let isNumber = isMember && index > 1 && tokens[index - 2].kind == .number
+        let members = isNumber ? PortTable.words["numberMembers"] : receiver.flatMap { PortTable.knownMembers[$0] }
         let known = members ?? (isInherited && !isMember ? PortTable.visibleNames : PortTable.knownNames)
         // `log` is a function.
         let isLog = !isMember && name == "log"
@@ -84,7 +98,7 @@ enum UnknownName {
         let isKnown = known.contains(name) && !isOtherLog
         let isDeclared =
             members != nil
-            ? declarations.declaresMember(name, of: receiver ?? "")
+            ? declarations.declaresMember(name, of: receiver)
             : isInherited && !isMember ? names.visible.contains(name) : names.contains(name)
         guard tokens[index].kind == .word, let first = name.first, first != "$", first != "_", !isKnown, !isDeclared,
             !declarations.declares(name),

@@ -45,7 +45,11 @@ extension PortRules {
         default: renamedName(at: index)
         }
         collectionValue(at: index)
-        setDefault(ofVariable: index)
+        if let type = variables.types[token.text], !isMember,
+            ["NSSet", "NSMutableSet", "NSCountedSet", "NSOrderedSet"].contains(type)
+        {
+            setDefault(at: index + 1, type: type)
+        }
         platformPart(at: index)
         if findings.last.map({ ($0.line, $0.column) == (token.line, token.column) }) != true { unknownName(at: index) }
         return index + 1
@@ -111,7 +115,8 @@ extension PortRules {
         let type = tokens[typeIndex].text
         switch type {
         case "CVarArg": argumentCast(at: index, mark: mark, type: typeIndex)
-        case "NSSet", "NSMutableSet", "NSCountedSet": setDefault(after: typeIndex)
+        case "NSSet", "NSMutableSet", "NSCountedSet":
+            setDefault(at: typeIndex + (isMark(typeIndex + 1, ")") ? 2 : 1), type: type)
         case "NSObject", "AnyObject": objectCast(at: index, mark: mark, type: typeIndex)
         case "Set", "[": elementCast(at: typeIndex)
         default: break
@@ -157,15 +162,12 @@ extension PortRules {
             "On Linux objects are no CVarArg: predicates and expressions here take any value")
     }
 
-    /// Replaces `(x as? NSSet) ?? []`: on Linux an array literal there is an array.
-    private mutating func setDefault(after type: Int) {
-        var position = type + 1
-        if isMark(position, ")") { position += 1 }
-        guard isMark(position, "?"), isMark(position + 1, "?"), isMark(position + 2, "["), isMark(position + 3, "]")
-        else { return }
-        change(
-            from: position + 2, to: position + 3, "\(tokens[type].text)()",
-            "On Linux an empty array literal is no \(tokens[type].text) here")
+    /// Replaces the array literal in `(x as? NSSet) ?? []`, which is an array on Linux.
+    ///
+    /// - Parameter index: the place behind the set.
+    private mutating func setDefault(at index: Int, type: String) {
+        guard isMark(index, "?"), isMark(index + 1, "?"), isMark(index + 2, "["), isMark(index + 3, "]") else { return }
+        change(from: index + 2, to: index + 3, "\(type)()", "On Linux an empty array literal is no \(type) here")
     }
 
     /// Replaces `catch let error as NSError`, which matches no error of Swift on Linux, by a clause that catches every error and
@@ -189,16 +191,6 @@ extension PortRules {
             "catch let \(name)\(condition.isEmpty ? "" : " " + condition) { let \(name) = \(name) as NSError;",
             "On Linux no error of Swift matches 'as NSError' in a pattern: the error is converted behind it")
         return open + 1
-    }
-
-    /// Replaces the array literal in `set ?? []`, where a set of Foundation's is declared as a variable.
-    private mutating func setDefault(ofVariable index: Int) {
-        guard let type = variables.types[tokens[index].text],
-            ["NSSet", "NSMutableSet", "NSCountedSet", "NSOrderedSet"].contains(type), !isMark(index - 1, "."),
-            isMark(index + 1, "?"), isMark(index + 2, "?"), isMark(index + 3, "["), isMark(index + 4, "]")
-        else { return }
-        change(
-            from: index + 3, to: index + 4, "\(type)()", "On Linux an empty array literal is no \(type) here")
     }
 
     private var objectMessage: String {

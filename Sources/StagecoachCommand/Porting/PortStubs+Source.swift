@@ -132,15 +132,7 @@ extension PortStubs {
             "required init?(coder: NSCoder) { stop(\"\(name)\") }",
             "func encode(with coder: NSCoder) { stop(\"\(name)\") }",
         ]
-        var lines =
-            (isPlain ? [] : coding) + [
-                "subscript(index: Any?) -> Missing {",
-                "    get { stop(\"\(name)\") }",
-                "    set { stop(\"\(name)\") }", "}",
-                "@_disfavoredOverload subscript<Value>(index: Any?) -> Value {",
-                "    get { stop(\"\(name)\") }",
-                "    set { stop(\"\(name)\") }", "}",
-            ] + anyMembers(name)
+        var lines = (isPlain ? [] : coding) + anyMembers(name)
         for (labels, isOptional) in initialisers.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) })
         where labels != ["coder"] {
             let head = labels.isEmpty && !isOptional && !isPlain ? "override init()" : "init\(isOptional ? "?" : "")"
@@ -152,20 +144,19 @@ extension PortStubs {
 
     /// Returns the lines that give a type every member, of any type.
     private static func anyMembers(_ name: String) -> [String] {
-        [
-            "static subscript<Value>(key: Missing) -> Value {", "    get { stop(\"\(name)\") }",
-            "    set { stop(\"\(name)\") }", "}", "static subscript(key: Missing) -> Missing {",
-            "    get { stop(\"\(name)\") }",
-            "    set { stop(\"\(name)\") }", "}",
-            "static subscript(dynamicMember member: String) -> Missing { stop(\"\(name).\" + member) }",
-            "static subscript<Value>(dynamicMember member: String) -> Value { stop(\"\(name).\" + member) }",
-            "subscript(dynamicMember member: String) -> Missing {",
-            "    get { stop(\"\(name).\" + member) }",
-            "    set { stop(\"\(name).\" + member) }", "}",
-            "subscript<Value>(dynamicMember member: String) -> Value {",
-            "    get { stop(\"\(name).\" + member) }",
-            "    set { stop(\"\(name).\" + member) }", "}",
-        ]
+        func property(_ head: String, _ value: String) -> [String] {
+            ["\(head) {", "    get { \(value) }", "    set { \(value) }", "}"]
+        }
+        let (index, member) = ("stop(\"\(name)\")", "stop(\"\(name).\" + member)")
+        return property("subscript(index: Any?) -> Missing", index)
+            + property("@_disfavoredOverload subscript<Value>(index: Any?) -> Value", index)
+            + property("static subscript<Value>(key: Missing) -> Value", index)
+            + property("static subscript(key: Missing) -> Missing", index)
+            + ["Missing", "Value"].map { result in
+                let generic = result == "Value" ? "<Value>" : ""
+                return "static subscript\(generic)(dynamicMember member: String) -> \(result) { \(member) }"
+            } + property("subscript(dynamicMember member: String) -> Missing", member)
+            + property("subscript<Value>(dynamicMember member: String) -> Value", member)
     }
 
     /// Returns the static members by which a stub answers `.name`. Of `.name` and `.name()` there is one.

@@ -60,10 +60,10 @@ struct SourceDeclarations {
 
     func declaresFunction(_ name: String) -> Bool { methodNames.contains(name) }
 
-    /// Tells whether an extension of a type, or of a protocol, declares a member.
-    func declaresMember(_ name: String, of type: String) -> Bool {
+    /// Tells whether an extension of a type, or of a protocol, declares a member; nil for any type.
+    func declaresMember(_ name: String, of type: String?) -> Bool {
         extensions.contains { group in
-            (group.name == type || group.name == "NSObject" || !PortTable.knownTypes.contains(group.name))
+            (group.name == type ?? group.name || group.name == "NSObject" || !PortTable.knownTypes.contains(group.name))
                 && group.declares(name)
         }
     }

@@ -32,6 +32,7 @@ struct SourceNames {
     func adding(_ others: [SourceNames]) -> SourceNames {
         others.reduce(into: self) {
             $0.names.formUnion($1.shared)
+            $0.shared.formUnion($1.shared)
             $0.visible.formUnion($1.global)
         }
     }
