@@ -132,7 +132,8 @@ package struct SourceRooms {
                 if depth == 0, index + 1 < words.count { names.extended.insert(words[index + 1]) }
                 isPrivate = false
             case _ where keywords.contains(word):
-                guard depth == 0, index + 1 < words.count else { break }
+                // `import struct Foundation.Data` declares nothing.
+                guard depth == 0, index + 1 < words.count, index == 0 || words[index - 1] != "import" else { break }
                 if isPrivate { names.hidden.insert(words[index + 1]) } else { names.declared.insert(words[index + 1]) }
                 isPrivate = false
             default:
