@@ -10,6 +10,9 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 // release build only.
 let unoptimised = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
 
+// In a release these modules are made small: the container's image holds the whole program.
+let small = unoptimised + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 // The commit that --version names, for those who build a release: Fixtures/release/build.
 let commit = (Context.environment["STAGECOACH_COMMIT"] ?? "").filter {
     $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-")
@@ -45,11 +48,11 @@ let package = Package(
         // Models: entities, attributes, relationships, their readers and version hashes.
         .target(name: "ManagedModel", dependencies: ["Diagnostics", "Archives"], swiftSettings: strict),
         // Files, tokens and types of Swift sources. Knows no models.
-        .target(name: "SwiftTokens", dependencies: ["Diagnostics"], swiftSettings: unoptimised),
+        .target(name: "SwiftTokens", dependencies: ["Diagnostics"], swiftSettings: small),
         // The declarations of Swift sources, and the models that SwiftData makes of them. Knows no stores.
         .target(
             name: "SwiftSources", dependencies: ["Diagnostics", "ManagedModel", "SwiftTokens"],
-            swiftSettings: unoptimised),
+            swiftSettings: small),
         // Mapping models: readers, inference, the expression language.
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
@@ -93,7 +96,7 @@ let package = Package(
                 .embedInCode("Demo/library.json"), .embedInCode("Demo/books.json"),
                 .embedInCode("Reporting/report.css"),
             ],
-            swiftSettings: unoptimised),
+            swiftSettings: small),
         .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
         // Its symbols are exported: shared libraries given with --policies share its Stagecoach, and Swift's libraries.
         .executableTarget(
