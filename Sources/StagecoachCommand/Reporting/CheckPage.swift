@@ -100,7 +100,7 @@ final class CheckPage {
                 header: ["relationship", "#objects", "first"],
                 rows: outline.report.danglingReferences.map {
                     ["\($0.entity).\($0.property)", Figures.count($0.count), $0.samples.joined(separator: ", ")]
-                })
+                }, stacks: true)
         }
     }
 
@@ -116,6 +116,6 @@ final class CheckPage {
                         return sample.value.map { "\(id) \u{2018}\($0)\u{2019}" } ?? id
                     }.joined(separator: ", "),
                 ]
-            })
+            }, stacks: true)
     }
 }

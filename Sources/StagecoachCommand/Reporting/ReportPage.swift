@@ -197,7 +197,7 @@ struct ReportPage {
             if !left.isEmpty {
                 body.table(
                     "Source objects that no entity mapping migrates", level: "h3", id: "left" + number,
-                    header: ["entity", "#objects", "why"], rows: left)
+                    header: ["entity", "#objects", "why"], rows: left, stacks: true)
             }
             let objects = SummaryWording.objects(step.counts)
             body.table(
@@ -247,7 +247,7 @@ struct ReportPage {
         if !links.isEmpty {
             body.table(
                 "Links that were not made", id: "links-not-made",
-                header: ["relationship", "#links", "#of", "cause", "first objects"], rows: links)
+                header: ["relationship", "#links", "#of", "cause", "first objects"], rows: links, stacks: true)
         }
         let orders = (account.report?.ordersNotKept ?? []).map { line in
             [line.relationship, Figures.count(line.lists), line.remedy ?? ""]
@@ -255,7 +255,7 @@ struct ReportPage {
         if !orders.isEmpty {
             body.table(
                 "Orders that are not kept", id: "orders-not-kept", header: ["relationship", "#lists", "to keep it"],
-                rows: orders)
+                rows: orders, stacks: true)
         }
     }
 
@@ -267,7 +267,7 @@ struct ReportPage {
         guard !cuts.isEmpty else { return }
         body.table(
             "Numbers that were cut", id: "values-cut", header: ["attribute", "#values", "cut off", "first objects"],
-            rows: cuts)
+            rows: cuts, stacks: true)
     }
 
     private func rejects(_ body: inout Markup) {

@@ -67,11 +67,13 @@ enum LossWording {
     static func write(_ left: LeftBehind?, most: Int = .max, _ body: inout Markup) {
         guard let left else { return }
         let lost = cells(left.lost + left.uncertain)
-        if !lost.isEmpty { body.table(title(left), id: "left-behind", header: header, rows: lost, most: most) }
+        if !lost.isEmpty {
+            body.table(title(left), id: "left-behind", header: header, rows: lost, most: most, stacks: true)
+        }
         guard !left.meant.isEmpty else { return }
         body.table(
             meantTitle, id: "left-on-purpose", header: Array(header.dropLast()),
-            rows: cells(left.meant).map { Array($0.dropLast()) }, most: most)
+            rows: cells(left.meant).map { Array($0.dropLast()) }, most: most, stacks: true)
     }
 
     /// Returns a section about objects that pass no filter.
