@@ -40,6 +40,8 @@ struct ReferenceEvaluator {
     var copiesFloats = false
     /// The source objects that give the values of key paths that are nil for the source object.
     var others: [ReferenceObject] = []
+    /// The key path by which the objects are ordered that a lookup is given; nil: they keep their order.
+    var sorting: [String]?
     /// The variables that SUBQUERY binds.
     var variables: [String: ReferenceObject] = [:]
 
@@ -285,7 +287,11 @@ struct ReferenceEvaluator {
     private func lookup(
         _ argument: ExpressionNode, _ find: (ReferenceObject) -> [(mapping: Int, destination: ReferenceObject)]
     ) throws(ReferenceFailure) -> ReferenceResult {
-        guard case .objects(let sources, let ordering) = try evaluate(argument) else { return .objects([], .none) }
+        guard case .objects(var sources, var ordering) = try evaluate(argument) else { return .objects([], .none) }
+        if let sorting {
+            sources = try sorted(sources, by: sorting)
+            ordering = .list
+        }
         var seen: Set<ObjectIdentifier> = []
         var members: [ReferenceMember] = []
         for source in sources {
@@ -295,5 +301,26 @@ struct ReferenceEvaluator {
             }
         }
         return .objects(members, ordering)
+    }
+
+    /// Returns objects by ascending values of a key path: nil first, equal values by key.
+    private func sorted(
+        _ members: [ReferenceMember], by path: [String]
+    ) throws(ReferenceFailure) -> [ReferenceMember] {
+        var inner = self
+        inner.place = nil
+        var found: [(value: Double?, member: ReferenceMember)] = []
+        for member in members {
+            guard case .value(let value, _, _) = try inner.keyPath(.objects([member], .none), path) else {
+                found.append((nil, member))
+                continue
+            }
+            found.append((ReferenceConversion.double(value), member))
+        }
+        return found.sorted { left, right in
+            guard left.value != right.value else { return left.member.object.key < right.member.object.key }
+            guard let first = left.value, let second = right.value else { return left.value == nil }
+            return first < second
+        }.map(\.member)
     }
 }

@@ -425,6 +425,7 @@ package final class ReferenceMigrator {
             // Decision: what counts is how often a lookup meets a missing row: once for each source object, also if
             // several of them reach one reference by a key path.
             evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
+            evaluator.sorting = property.sorting?.components
             switch try evaluator.evaluate(expression.node) {
             case .null:
                 var claim = ReferenceClaim(members: [], ordering: .none)

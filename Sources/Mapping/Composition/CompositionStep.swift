@@ -39,6 +39,9 @@ struct CompositionStep {
             if mapping.grouping != nil {
                 throw .init("several source objects of \(mapping.name ?? "") share an object")
             }
+            if let ordered = mapping.relationshipMappings?.first(where: { $0.sorting != nil }) {
+                throw .init("the objects of \(mapping.name ?? "").\(ordered.name ?? "") are ordered by an attribute")
+            }
             if mapping.usedSourceExpression != nil, mapping.sourceFetch != .all {
                 throw .init("\(mapping.name ?? "") has a source expression")
             }

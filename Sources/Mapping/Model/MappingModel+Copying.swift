@@ -67,6 +67,7 @@ extension PropertyMapping: NSCopying {
         copy.replacesNil = replacesNil
         copy.openValue = openValue
         copy.carriedValue = carriedValue
+        copy.sorting = sorting
         copy.unmapped = unmapped
         copy.refusal = refusal
         copy.place = place

@@ -53,6 +53,7 @@ extension MappingModel {
         let known = ExpressionNames(mappings: names.union(previous.compactMap(\.name)), source: source)
         try checkExpressions(
             source: source, destination: destination, names: known, after: previous, misfits: misfits)
+        try checkSortings(source: source, destination: destination)
         for mapping in mappings {
             try mapping.validateTypes(source, destination, path, isEvaluated: misfits.isEvaluated(mapping))
         }

@@ -218,6 +218,8 @@ public final class PropertyMapping: NSObject {
     package var carriedValue: AttributeValue?
     /// True if a nil of the expression is replaced, by the carried value or by the model's default.
     package var fillsNil: Bool { carriedValue != nil || replacesNil }
+    /// The order of a relationship's members; nil: as the expression gives them.
+    package var sorting: MemberSorting?
     /// The reason why the property is left unmapped, if the user allowed it; else nil.
     package var unmapped: UnmappedProperty?
     /// The error of an expression that does not fit the property and may never be evaluated. It is thrown if the expression is

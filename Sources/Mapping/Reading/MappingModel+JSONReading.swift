@@ -260,6 +260,7 @@ private struct MappingModelReader {
         }
         let members = try document.members(of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
         property.userInfo = try userInfo(members["userInfo"])
+        property.sorting = try sorting(members["orderBy"], of: mapping, isRelationship: isRelationship)
         let lookup = (keyPath: members["keyPath"], mapping: members["entityMapping"])
         if let member = lookup.keyPath ?? lookup.mapping,
             mapping.convertedFrom != .xcode || members["expression"] != nil || !isRelationship
@@ -289,6 +290,25 @@ private struct MappingModelReader {
             property.openValue = .automatic
         }
         return property
+    }
+
+    /// Reads `orderBy`.
+    private func sorting(
+        _ member: JSONMember?, of mapping: EntityMapping, isRelationship: Bool
+    ) throws(MigrationError) -> MemberSorting? {
+        guard let member, let keyPath = try document.string(member) else { return nil }
+        guard isRelationship else {
+            throw document.failure(
+                "mapping.unknownKey", "\"orderBy\" orders the members of a relationship, and this is an attribute",
+                at: member.keyPosition, remedy: "Leave it out")
+        }
+        guard mapping.convertedFrom == nil else {
+            throw document.failure(
+                "mapping.unknownKey", "\"orderBy\" is not for a mapping that was converted without its models",
+                at: member.keyPosition, remedy: "Convert the mapping model with --from and --to, then write \"orderBy\""
+            )
+        }
+        return MemberSorting(keyPath: keyPath, at: member.value.position)
     }
 
     private func expression(_ node: JSONNode, key: String) throws(MigrationError) -> ValueExpression? {
@@ -376,6 +396,7 @@ private struct MappingModelReader {
             } else {
                 mappings.append(try unlisted(property, mapping))
                 mappings.last?.userInfo = entry?.userInfo
+                mappings.last?.sorting = entry?.sorting
             }
         }
         // Properties that are not stored (transient ones) are never automatic.

@@ -22,7 +22,7 @@ extension MappingModel {
     ///
     /// A property is written as its expression, as `null` for none (the property is not touched; `"nil"` is the expression that
     /// sets nil), or as `{"expression": …, "userInfo": {…}}` if it has a `userInfo` (without `expression` if reading restores
-    /// it). A property that could not be mapped and was left has `"expression": null` and the reason under `unmappable`. With
+    /// it), and with `orderBy` if it has an order of its own. A property that could not be mapped and was left has `"expression": null` and the reason under `unmappable`. With
     /// `convertedFrom`, `{}` leaves the property to the models, and `{"keyPath": …, "entityMapping": …}`, of which one may be
     /// missing, means the objects that an entity mapping made of those at a key path. Dates, data and decimals in a `userInfo`
     /// are objects with one key.
@@ -147,14 +147,14 @@ extension EntityMapping {
         _ key: String, _ mappings: [PropertyMapping], _ dropped: Set<String>, to writer: inout JSONWriter
     ) {
         let listed =
-            mappings.filter { $0.userInfo?.isEmpty == false || !isRestored($0) }
+            mappings.filter { $0.userInfo?.isEmpty == false || $0.sorting != nil || !isRestored($0) }
             + dropped.map { PropertyMapping(name: $0, valueExpression: nil) }
         guard !listed.isEmpty else { return }
         writer.key(key)
         writer.container("{", "}") { writer in
             for mapping in listed.sortedByName {
                 writer.key(mapping.name ?? "")
-                if mapping.userInfo?.isEmpty == false || mapping.openValue != nil || mapping.unmapped != nil {
+                if mapping.isObject {
                     writer.container("{", "}") { writer in
                         switch mapping.openValue {
                         case .automatic: break
@@ -166,6 +166,7 @@ extension EntityMapping {
                             Self.write(mapping.valueExpression, to: &writer)
                         case nil: break
                         }
+                        writer.member("orderBy", mapping.sorting?.keyPath)
                         writer.member("unmappable", mapping.unmapped?.reason)
                         Self.write(mapping.userInfo, to: &writer)
                     }
@@ -174,5 +175,12 @@ extension EntityMapping {
                 }
             }
         }
+    }
+}
+
+extension PropertyMapping {
+    /// True if the mapping is written as an object with keys, not as its expression.
+    fileprivate var isObject: Bool {
+        userInfo?.isEmpty == false || openValue != nil || unmapped != nil || sorting != nil
     }
 }

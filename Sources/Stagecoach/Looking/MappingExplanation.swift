@@ -237,7 +237,8 @@ final class MappingExplanation {
             let fitting = items.compactMap { $0 as? FoundObject }.filter {
                 $0.mapping.destination?.isKindOf(entity: relationship.destination) ?? false
             }
-            let found = try withoutRejected(fitting, of: relationship, &property)
+            let sorted = own?.sorting.map { fitting.sorted(by: $0) } ?? fitting
+            let found = try withoutRejected(sorted, of: relationship, &property)
             property.value =
                 relationship.isToMany
                 ? .objects(found.prefix(ObjectReader.members).map(\.name), count: found.count)
@@ -255,6 +256,9 @@ final class MappingExplanation {
             }
         }
         (property.lookups, property.lookupCount) = (lookups.noted, lookups.count)
+        if let sorting = own?.sorting {
+            property.notes.append("Ordered by \(sorting.keyPath) of the source objects, nil first")
+        }
         if lookups.isCut {
             property.notes.append("Only the first \(ExplainedLookups.most.grouped) objects of a lookup were looked up")
         }
@@ -393,6 +397,17 @@ final class MappingExplanation {
         }
         if plan.hasPolicies(beside: mapping), !mapping.hasPolicy {
             result.stages.append("The mapping model has policies, which may change the object after it is made")
+        }
+    }
+}
+
+extension [FoundObject] {
+    /// Returns the objects in the order of an attribute of their source objects.
+    fileprivate func sorted(by sorting: MemberSorting) -> [FoundObject] {
+        let order = KeySortDescriptor(key: sorting.keyPath, ascending: true)
+        return sorted { left, right in
+            let result = order.compare(left.source, to: right.source)
+            return result == .orderedSame ? left.source.key < right.source.key : result == .orderedAscending
         }
     }
 }

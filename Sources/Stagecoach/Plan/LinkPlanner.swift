@@ -153,7 +153,7 @@ struct LinkPlanner {
         else { return nil }
         for (_, planned) in ownersOfInverse {
             guard case .lookup(.toMany(let steps, let original, _), _)? = planned.value, steps.isEmpty,
-                original == inverse
+                original == inverse, planned.sort == nil
             else { return nil }
         }
         // If an owner's mapping has no lookup for the relationship, the members of that owner have to be numbered.

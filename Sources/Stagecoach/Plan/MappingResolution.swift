@@ -200,6 +200,7 @@ struct MappingResolution {
         var planned: [PlannedRelationship] = []
         for relationship in entity.relationships where !relationship.isTransient {
             var value: RelationshipValue?
+            var sort: MemberSort?
             let property = item.mapping.relationshipMapping(named: relationship.name)
             if let property, let expression = property.valueExpression {
                 var context = item.context
@@ -208,7 +209,9 @@ struct MappingResolution {
                 (context.line, context.column) = (property.place?.line, property.place?.column)
                 let isFitting = property.refusal == nil && item.source != nil
                 if isFitting {
-                    value = try resolve(expression, of: relationship, in: item, among: all, context: context)
+                    let resolved = try resolve(expression, of: relationship, in: item, among: all, context: context)
+                    sort = try self.sort(of: property, resolved, context: context)
+                    value = resolved
                     if observed.contains(.lookups), case .lookup? = value { value = .dynamic(expression) }
                 } else if item.mapping.hasPolicy {
                     value = .dynamic(expression)
@@ -217,9 +220,37 @@ struct MappingResolution {
             planned.append(
                 PlannedRelationship(
                     relationship: relationship, storage: destination.storage(of: relationship), value: value,
-                    refusal: property?.refusal, keepsMembers: keepsMembers(value, of: relationship, among: all)))
+                    refusal: property?.refusal, keepsMembers: keepsMembers(value, of: relationship, among: all),
+                    sort: sort))
         }
         return planned
+    }
+
+    /// Returns the attribute that orders the members of a relationship; nil if its mapping names none.
+    ///
+    /// - Throws: `mapping.type` if a lookup that code answers gives the members, and the errors of the key path.
+    private func sort(
+        of property: PropertyMapping, _ value: RelationshipValue, context: MigrationError.Context
+    ) throws(MigrationError) -> MemberSort? {
+        guard let sorting = property.sorting else { return nil }
+        var context = context
+        if let place = sorting.place { (context.line, context.column) = (place.line, place.column) }
+        guard !observed.contains(.lookups), case .lookup(let argument, _) = value,
+            let members = argument.members
+        else {
+            throw MigrationError(
+                "mapping.type", .configuration,
+                observed.contains(.lookups)
+                    ? "\"orderBy\" orders what a lookup reads, and the manager's class answers lookups itself"
+                    : "\"orderBy\" orders the objects that are looked up for a to-many relationship of $source",
+                remedy: "Leave \"orderBy\" out, and give the objects in their order", context: context)
+        }
+        do throws(MigrationError) {
+            let attribute = try sorting.attribute(from: members)
+            return try MemberSort(sorting, attribute, of: members, schema: source)
+        } catch {
+            throw error.inside(context)
+        }
     }
 
     private func keepsMembers(

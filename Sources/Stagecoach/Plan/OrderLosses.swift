@@ -70,7 +70,7 @@ struct OrderLosses {
         mapping.relationships.contains { planned in
             switch planned.value {
             case .lookup(let argument, _)?:
-                argument.singleRelationship == relationship && planned.relationship.isOrdered
+                argument.singleRelationship == relationship && planned.relationship.isOrdered && planned.sort == nil
             // An expression over objects gives the order that it makes.
             case .dynamic?: planned.relationship.isOrdered
             case .some(.none), nil: false

@@ -226,6 +226,8 @@ struct PlannedRelationship {
     /// True if every object that the source relationship can have is migrated to an object that this relationship may have, and
     /// no other owner takes it away. The relationship then lacks only members that the source lacked.
     let keepsMembers: Bool
+    /// The attribute of the members' source objects that orders a lookup's members; nil: as the lookup gives them.
+    var sort: MemberSort?
 
     var name: String { relationship.name }
 
@@ -279,6 +281,15 @@ enum SourceArgument {
         switch self {
         case .object(let table), .toOne(_, _, let table, _), .toMany(_, _, let table): table
         case .members(let argument): argument.table
+        }
+    }
+
+    /// The entity of the members that the argument gives, if it reads a to-many relationship; else nil.
+    var members: EntityDescription? {
+        switch self {
+        case .object, .toOne: nil
+        case .toMany(_, let relationship, _): relationship.destination
+        case .members(let argument): argument.path.member
         }
     }
 

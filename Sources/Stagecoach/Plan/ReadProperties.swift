@@ -78,6 +78,10 @@ struct ReadProperties {
                 let expression = property.valueExpression
             else { continue }
             read(expression.node, &scope)
+            guard let sort = relationship.sort else { continue }
+            _ = follow(
+                sort.path.split(separator: ".").map(String.init),
+                from: Set(sort.entity.withDescendants.map(\.index)), scope)
         }
     }
 

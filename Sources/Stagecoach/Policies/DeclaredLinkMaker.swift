@@ -146,7 +146,7 @@ extension DeclaredLinkMaker: FurtherLinks {
         guard own.hasPairs else { return }
         let lookup: LinkLookup? =
             if case .lookup(let argument, let candidates)? = planned.value {
-                lookups.lookup(argument, candidates, for: planned.relationship)
+                lookups.lookup(argument, candidates, for: planned)
             } else { nil }
         let cursor = try own.pairs.destinationsInOrderOfFirstAssociation()
         var count = 0

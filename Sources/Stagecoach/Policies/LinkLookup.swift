@@ -10,17 +10,20 @@ final class LinkLookup {
     let relationship: RelationshipDescription
     var isToMany: Bool { relationship.isToMany }
     let makers: Makers
+    /// The attribute that orders the argument's members; nil: they come in their own order.
+    let sort: MemberSort?
     /// The index of the path's column in the mapping's ``SourceStream``.
     var column: Int?
     /// The number of the argument's members in the ``SourceStream``.
     var members: Int?
 
     init(
-        _ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription, _ makers: Makers
+        _ argument: SourceArgument, _ candidates: [Int], _ planned: PlannedRelationship, _ makers: Makers
     ) {
         self.argument = argument
         self.candidates = candidates
-        self.relationship = relationship
+        relationship = planned.relationship
+        sort = planned.sort
         self.makers = makers
         switch argument {
         case .object: path = []

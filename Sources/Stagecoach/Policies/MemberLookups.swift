@@ -38,9 +38,9 @@ final class MemberLookups {
 
     /// Returns a lookup with all that it needs for each object.
     func lookup(
-        _ argument: SourceArgument, _ candidates: [Int], for relationship: RelationshipDescription
+        _ argument: SourceArgument, _ candidates: [Int], for planned: PlannedRelationship
     ) -> LinkLookup {
-        LinkLookup(argument, candidates, relationship, makers(candidates, for: relationship))
+        LinkLookup(argument, candidates, planned, makers(candidates, for: planned.relationship))
     }
 
     private func makers(_ candidates: [Int], for relationship: RelationshipDescription) -> LinkLookup.Makers {
@@ -160,8 +160,40 @@ final class MemberLookups {
         return [found[0]]
     }
 
-    /// Shows the source objects of a lookup's argument: the key, and the place in an ordered relationship.
+    /// Shows the source objects of a lookup's argument: the key, and the place in an ordered relationship, or in the order that
+    /// an attribute gives.
+    ///
+    /// Memory: with an attribute, 24 bytes for each of the objects.
     private func forEachArgument(
+        _ lookup: LinkLookup, of source: Int64, in mapping: PlannedMapping,
+        _ body: (Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let sort = lookup.sort else { return try forEachGiven(lookup, of: source, in: mapping, body) }
+        var found: [(value: MemberSort.Words, key: Int64)] = []
+        try forEachGiven(lookup, of: source, in: mapping) { key, _ in found.append((try words(of: key, sort), key)) }
+        found.sort { ($0.value.kind, $0.value.value, $0.key) < ($1.value.kind, $1.value.value, $1.key) }
+        for (rank, item) in found.enumerated() { try body(item.key, .rank(Int64(rank))) }
+    }
+
+    /// Returns the value by which a member is ordered.
+    private func words(of key: Int64, _ sort: MemberSort) throws(MigrationError) -> MemberSort.Words {
+        switch sort.slots.columns[sort.slot] {
+        case .own(let column): return try words(table: sort.table, key: key, column, sort)
+        case .related(let path, let column):
+            guard let end = try follow(path, from: (sort.table, key)) else { return MemberSort.null }
+            return try words(table: end.table, key: end.key, column, sort)
+        default: return MemberSort.null
+        }
+    }
+
+    private func words(
+        table: Int, key: Int64, _ column: Int, _ sort: MemberSort
+    ) throws(MigrationError) -> MemberSort.Words {
+        try sources.read(table: table, key: key) { batch, row in sort.words(batch[row, column]) } ?? MemberSort.null
+    }
+
+    /// Shows the source objects of a lookup's argument: the key, and the place in an ordered relationship.
+    private func forEachGiven(
         _ lookup: LinkLookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
     ) throws {

@@ -318,7 +318,7 @@ final class PolicyLinkSetter {
             }
             return SetStep(
                 store: store, side: side,
-                lookup: lookups.lookup(argument, candidates, for: planned.relationship))
+                lookup: lookups.lookup(argument, candidates, for: planned))
         }
         // Policies that change expressions for each object leave a new mapping each time, so the cache is bounded.
         if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }

@@ -12,6 +12,44 @@ struct SourcePairs {
 
     let run: MigrationRun
 
+    /// Shows all pairs, with the places that an attribute of the members gives them.
+    ///
+    ///     (member, owner)                        sorted, read along with the members' rows
+    ///     (owner, value of the row, member)      sorted: a member's place is its rank
+    ///
+    /// - Parameter sort: the attribute; nil: the places are those of the argument.
+    /// - Complexity: O(n log n) in the pairs for two sorts, and a scan of the members' table.
+    func forEach(
+        _ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument, sortedBy sort: MemberSort?, _ body: Body
+    ) throws {
+        guard let sort else { return try forEach(mapping, own, argument, body) }
+        let pairs = run.services.sorter(width: 2)
+        try forEach(mapping, own, argument) { owner, member, _ in
+            try pairs.append(SortKey.encode(member), SortKey.encode(owner))
+        }
+        let byMember = try pairs.finish()
+        let placed = run.services.sorter(width: 4)
+        let reader = try SourceReader(
+            run: run, slots: sort.slots, table: sort.table, entities: sort.entity.withDescendants.map(\.index))
+        var batch = run.inputs.sourceBatch(slots: sort.slots.columns.count)
+        var (row, isAtEnd) = (0, false)
+        try withRecords(2) { pair, _ in
+            while try byMember.next(into: pair) {
+                let member = SortKey.decode(pair[0])
+                while !isAtEnd, row == batch.count || batch.key(row) < member {
+                    row += 1
+                    guard row >= batch.count else { continue }
+                    try run.services.checkCancelled()
+                    (row, isAtEnd) = (0, !(try reader.next(into: &batch)))
+                }
+                let isFound = !isAtEnd && batch.key(row) == member
+                let value = isFound ? sort.words(batch[row, sort.slot]) : MemberSort.null
+                try placed.append(pair[1], value.kind, value.value, pair[0])
+            }
+        }
+        try forEachSorted(try placed.finish(), width: 4, isOrdered: true, body)
+    }
+
     /// Shows all pairs. Owners that the mapping does not migrate are included.
     func forEach(_ mapping: PlannedMapping, _ own: KeyIndex, _ argument: SourceArgument, _ body: Body) throws {
         switch argument {

@@ -30,7 +30,7 @@ final class ExpectedLinks {
         let memberSource: Int64
         let owner: Int64
         let member: Int64
-        /// The source's ordering key.
+        /// The source's ordering key, or the value by which the members are ordered.
         var order: Int64?
     }
 
@@ -45,6 +45,8 @@ final class ExpectedLinks {
     private let isOrdered: [Bool]
     /// The mappings whose members carry the source's ordering keys, for each side.
     private var copiesOrder: [Set<Int>] = [[], []]
+    /// The mappings whose members are ordered by an attribute, for each side.
+    private var sorts: [Set<Int>] = [[], []]
     /// The mappings whose objects set the to-one side.
     private var deciding: Set<Int> = []
     /// The position of the mapping model at work.
@@ -60,7 +62,7 @@ final class ExpectedLinks {
         isOrdered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
         try tables.begin(isUnique: pair.kind != .manyToMany)
         insert = try tables.connection.prepare(Self.insertion(pair.kind))
-        insertPlace = try tables.connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?4)")
+        insertPlace = try tables.connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?4, ?5)")
     }
 
     /// Returns the statement that adds a claim to those that hold so far.
@@ -98,6 +100,7 @@ final class ExpectedLinks {
             context.manager.model = model
             deciding = []
             copiesOrder = [[], []]
+            sorts = [[], []]
             try tables.connection.execute("DELETE FROM place")
             try noteLastPlaces()
             do {
@@ -146,8 +149,9 @@ final class ExpectedLinks {
             (index: $0.index, keys: storage.keys[$0.index])
         }
         let (index, keys) = (mapping.index, storage.keys[mapping.index])
-        let isOrdered = step.relationship?.isOrdered ?? false
+        let isOrdered = (step.relationship?.isOrdered ?? false) && step.sorting == nil
         if isOrdered { copiesOrder[side].insert(index) }
+        if step.sorting != nil { sorts[side].insert(index) }
         guard !candidates.isEmpty else { return }
         func add(_ ownerKey: Int64, _ memberKey: Int64, _ order: Int64?) throws {
             guard let owner = try keys?.destination(of: ownerKey) else { return }
@@ -160,7 +164,10 @@ final class ExpectedLinks {
                         member: member, order: order), side)
             }
         }
-        if let old = step.relationship { return try context.forEachSourceLink(of: old, add) }
+        if let old = step.relationship {
+            guard let sorting = step.sorting else { return try context.forEachSourceLink(of: old, add) }
+            return try context.forEachSourceLink(of: old, orderedBy: sorting, add)
+        }
         let owners = keys?.pairs()
         while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
     }
@@ -173,7 +180,9 @@ final class ExpectedLinks {
 
     /// Adds a claim to those of the pair that hold so far.
     private func add(_ claim: LinkClaim, _ side: Int) throws(MigrationError) {
-        if isOrdered[side] { try insertPlace.run(Int64(side), claim.owner, claim.member, claim.order) }
+        if isOrdered[side] {
+            try insertPlace.run(Int64(side), claim.owner, claim.member, claim.order, claim.memberSource)
+        }
         let model = Int64(model)
         switch pair.kind {
         case .plainToOne: try addFirst(claim)
@@ -277,21 +286,23 @@ final class ExpectedLinks {
 
     /// Gives the members of every owner their ordering keys.
     ///
-    /// Owners made by this model: members with copied keys first, then the others by key. Existing owners: new members last.
+    /// Owners made by this model: members with copied keys, or with values that order them, first, then the others by key.
+    /// Existing owners: new members last.
     private func arrange(_ relationship: RelationshipDescription, side: Int) throws {
         let (owner, member, order) = columns(ofSide: side)
         try noteOwners(table: plan.destination.schema.tableIndex(of: relationship.entity), side: side)
         let members = try tables.connection.prepare(
             """
-            SELECT l.\(owner), l.\(member), o.previous, l.model = \(model), o.copies AND p.owner IS NOT NULL, l.\(order), p.place,
+            SELECT l.\(owner), l.\(member), o.previous, l.model = \(model), o.copies = 1 AND p.owner IS NOT NULL, l.\(order), p.place,
                 CASE WHEN o.previous THEN l.model = \(model) ELSE o.copies AND p.owner IS NULL END AS behind,
-                CASE WHEN o.previous THEN l.\(order) WHEN o.copies AND p.owner IS NOT NULL
-                    THEN coalesce(p.place, -9223372036854775807 - 1) ELSE 0 END AS rank,
-                h.place
+                CASE WHEN o.previous THEN l.\(order) WHEN o.copies = 1 AND p.owner IS NOT NULL
+                    THEN coalesce(p.place, -9223372036854775807 - 1)
+                    WHEN o.copies = 2 AND p.owner IS NOT NULL THEN p.place ELSE 0 END AS rank,
+                h.place, CASE WHEN o.copies = 2 THEN p.source ELSE 0 END AS tie
             FROM link AS l JOIN owner AS o ON o.key = l.\(owner)
                 LEFT JOIN last_place AS h ON h.side = \(side) AND h.owner = l.\(owner)
                 LEFT JOIN place AS p ON p.side = \(side) AND p.owner = l.\(owner) AND p.member = l.\(member)
-            ORDER BY l.\(owner), behind, rank, l.\(member)
+            ORDER BY l.\(owner), behind, rank, tie, l.\(member)
             """)
         let set = try tables.connection.prepare("UPDATE link SET \(order) = ?1 WHERE \(owner) = ?2 AND \(member) = ?3")
         var last: Int64?
@@ -319,7 +330,8 @@ final class ExpectedLinks {
         }
     }
 
-    /// Notes the owners of a table that mappings make: whether a previous model's does, and whether it copies keys.
+    /// Notes the owners of a table that mappings make: whether a previous model's does, and whether it copies keys
+    /// (1) or orders by an attribute (2).
     private func noteOwners(table: Int, side: Int) throws(MigrationError) {
         try tables.connection.execute("DELETE FROM owner")
         let note = try tables.connection.prepare("INSERT INTO owner VALUES (?1, ?2, ?3)")
@@ -327,7 +339,7 @@ final class ExpectedLinks {
         while let owner = owners.current {
             try note.run(
                 owner.key, plan.mappings[owner.mapping].model == model ? 0 : 1,
-                copiesOrder[side].contains(owner.mapping) ? 1 : 0)
+                copiesOrder[side].contains(owner.mapping) ? 1 : sorts[side].contains(owner.mapping) ? 2 : 0)
             try owners.advance()
         }
     }

@@ -168,6 +168,8 @@ final class VerificationPlan {
     struct Step {
         /// The source's relationship; nil for the source object itself.
         let relationship: RelationshipDescription?
+        /// The attribute that orders the members; nil: they keep the order of the relationship.
+        var sorting: MemberSorting?
         /// The entity mappings that may answer the lookup, in order.
         let candidates: [VerifiedMapping]
     }
@@ -197,7 +199,8 @@ final class VerificationPlan {
             candidate.isDeclarative && sourceTable(candidate) == table
                 && candidate.destination?.isKindOf(entity: relationship.destination) == true
         }
-        return Step(relationship: old, candidates: candidates)
+        let sorting = mapping.mapping.relationshipMapping(named: relationship.name)?.sorting
+        return Step(relationship: old, sorting: sorting, candidates: candidates)
     }
 
     /// The reason why the objects at an end of a pair cannot be worked out; nil if they can.

@@ -159,7 +159,7 @@ struct LinkStream {
     ) throws {
         let pairs = SourcePairs(run: run)
         guard let shared = own.shared, mapping.merges else {
-            return try pairs.forEach(mapping, own.index, argument, body)
+            return try pairs.forEach(mapping, own.index, argument, sortedBy: planned.sort, body)
         }
         try MergedPairs(pairs: pairs, shared: shared, fills: mapping.fillsNil)
             .forEach(mapping, own.index, argument, filling: planned.relationship, body)
