@@ -32,6 +32,7 @@ package enum Command {
         _ name: String, _ arguments: ParsedArguments, commandLine: [String], _ console: Console
     ) throws(UsageError) -> Int32 {
         let work: () throws -> Void
+        let arguments = arguments.mergingModels(operands: name == "inspect" || name == "model")
         switch name {
         case "migrate": work = try MigrateCommand(arguments, commandLine: commandLine, console: console).run
         case "plan": work = try PlanCommand(arguments, console: console).run
@@ -60,6 +61,10 @@ package enum Command {
             return 0
         } catch let told as ToldFailure {
             return told.exitCode
+        } catch let usage as UsageError {
+            // Options that exclude each other may be noticed only where they are read.
+            console.messages.write(usage.text(command: name))
+            return MigrationError.Category.usage.rawValue
         } catch {
             console.messages.write(ErrorWording.text(error))
             return ErrorWording.exitCode(error)

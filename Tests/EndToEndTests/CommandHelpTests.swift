@@ -58,8 +58,10 @@ struct CommandHelpTests {
                 control, as JSON to standard output or to a new file.
 
                 Options:
-                      --from MODEL          The older version.
-                      --to MODEL            The newer version.
+                      --from MODEL          The older version. Several are merged.
+                      --to MODEL            The newer version. Several are merged, as Core Data
+                                            merges the models of an app: an entity that several
+                                            define alike counts once.
                       --set LINE            Change one line of the mapping model, inferred or
                                             given: 'Order.note=$source.memo' (the property gets
                                             this expression), Customer=Client (Customer is made
@@ -115,11 +117,13 @@ struct CommandHelpTests {
                 commas (the newest version), or Folder:SchemaV2.
 
                 Common:
-                      --to MODEL            The model version to migrate to.
+                      --to MODEL            The model version to migrate to. Several are merged,
+                                            as Core Data merges the models of an app: an entity
+                                            that several define alike counts once.
                       --from MODEL          The model version that wrote the store. Left out:
                                             the store's cached model, or the version in the --to
                                             bundle whose hashes match, else the one whose tables
-                                            match.
+                                            match. Several are merged.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
                                             Given several times: those for the same two versions
                                             run one after the other, and lookups reach the

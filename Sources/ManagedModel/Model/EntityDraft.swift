@@ -53,8 +53,11 @@ extension ManagedObjectModel {
     }
 
     /// Merges the entities and configurations of several models; nil if there are none, or if they have conflicting entities.
+    /// An entity that several of them define alike counts once.
     public convenience init?(byMerging models: [ManagedObjectModel]?) {
-        guard let models, !models.isEmpty, let merged = try? ManagedObjectModel(merging: models) else { return nil }
+        guard let models, !models.isEmpty,
+            let merged = try? ManagedObjectModel(merging: models.map { (name: "", model: $0) })
+        else { return nil }
         self.init(merged.definition, merged.resolved, merged.indexByName)
     }
 

@@ -5,8 +5,10 @@ extension ManagedObjectModel {
     ///
     /// - Parameter bundles: the bundles; nil for the program's own.
     public static func mergedModel(from bundles: [Bundle]?) -> ManagedObjectModel? {
-        let models = files(in: bundles).compactMap { try? ModelLocator.load($0).model }
-        return models.count > 1 ? try? ManagedObjectModel(merging: models) : models.first
+        let models = files(in: bundles).compactMap { path in
+            (try? ModelLocator.load(path).model).map { (name: path, model: $0) }
+        }
+        return models.count > 1 ? try? ManagedObjectModel(merging: models) : models.first?.model
     }
 
     /// Finds the model version in some bundles that wrote a store; nil if none did.
@@ -30,24 +32,6 @@ extension ManagedObjectModel {
         return nil
     }
 
-    /// Merges the entities and configurations of several models.
-    convenience init(merging models: [ManagedObjectModel]) throws {
-        var merged = ModelDefinition()
-        for (number, model) in models.enumerated() {
-            var definition = model.definition
-            merged.xcode.add(definition.xcode)
-            if definition.composites.contains(where: { merged.composites[$0.key] ?? $0.value != $0.value }) {
-                definition.renameComposites { "\($0)_\(number)" }
-            }
-            merged.entities += definition.entities
-            merged.versionIdentifiers += definition.versionIdentifiers
-            merged.fetchRequests += definition.fetchRequests
-            merged.configurations.merge(definition.configurations) { $0 + $1 }
-            merged.composites.merge(definition.composites) { first, _ in first }
-        }
-        try self.init(merged)
-    }
-
     /// Returns the files and folders with some extensions in the bundles, without those in such folders.
     package static func files(
         in bundles: [Bundle]?, withExtensions endings: Set<String> = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
@@ -62,21 +46,6 @@ extension ManagedObjectModel {
                 return !isInside && endings.contains((name as NSString).pathExtension)
             }.map { folder + "/" + $0 }
         }
-    }
-}
-
-extension ModelDefinition {
-    /// Gives the composites other names, which nothing but their uses knows.
-    fileprivate mutating func renameComposites(_ rename: (String) -> String) {
-        func renamed(_ attributes: [AttributeDefinition]) -> [AttributeDefinition] {
-            attributes.map { attribute in
-                var attribute = attribute
-                attribute.compositeName = attribute.compositeName.map(rename)
-                return attribute
-            }
-        }
-        composites = Dictionary(uniqueKeysWithValues: composites.map { (rename($0.key), renamed($0.value)) })
-        for index in entities.indices { entities[index].attributes = renamed(entities[index].attributes) }
     }
 }
 

@@ -12,7 +12,7 @@ package enum ParsedCommandLine: Sendable {
 /// The options and operands of one command, checked against its specification.
 package struct ParsedArguments: Sendable {
     /// The operands, by position.
-    package fileprivate(set) var operands: [String] = []
+    package internal(set) var operands: [String] = []
     /// The values of each option that is present, in order; none for a flag.
     fileprivate var values: [String: [String]] = [:]
     fileprivate var numbers: [String: Int] = [:]
@@ -27,6 +27,8 @@ package struct ParsedArguments: Sendable {
     }
     /// Returns the values of an option that may be repeated, in order.
     package func all(_ option: String) -> [String] { values[option] ?? [] }
+    /// Replaces the values of an option by one.
+    mutating func replace(_ option: String, by value: String?) { values[option] = value.map { [$0] } }
     /// Returns the value of a count or size; nil if the option is absent.
     package func number(_ option: String) -> Int? { numbers[option] }
 }

@@ -15,10 +15,10 @@ extension CommandCatalog {
     static let text = #"""
         & migration
         % common
-        --to MODEL required
-          The model version to migrate to.
-        --from MODEL
-          The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match.
+        --to MODEL required repeatable
+          The model version to migrate to. Several are merged, as Core Data merges the models of an app: an entity that several define alike counts once.
+        --from MODEL repeatable
+          The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match. Several are merged.
         --mapping FILE repeatable
           The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run one after the other, and lookups reach the previous ones; others lead from version to version, in any order, and missing steps are inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred.
         --policies LIBRARY repeatable
@@ -249,8 +249,8 @@ extension CommandCatalog {
 
         The exit code is 0 if all stores are done, 65 if one failed, and 75 if the batch was interrupted or the rest
         can be done by another run.
-        --to MODEL
-          The model version to migrate to, if the manifest names none.
+        --to MODEL repeatable
+          The model version to migrate to, if the manifest names none. Several are merged, as Core Data merges the models of an app: an entity that several define alike counts once.
         --into FOLDER
           Where the destinations of STOREs go, by the names of the stores.
         % memory
@@ -299,10 +299,10 @@ extension CommandCatalog {
         = infer Infer the mapping model between two model versions
         Writes the mapping model, which people review, change and keep in version control, as JSON to standard
         output or to a new file.
-        --from MODEL required
-          The older version.
-        --to MODEL required
-          The newer version.
+        --from MODEL required repeatable
+          The older version. Several are merged.
+        --to MODEL required repeatable
+          The newer version. Several are merged, as Core Data merges the models of an app: an entity that several define alike counts once.
         @ migration set unmappable like
         -o, --output FILE
           Write to a new file instead of standard output.
@@ -314,10 +314,10 @@ extension CommandCatalog {
         MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. With the two models
         everything is filled in. Without them, parts that depend on them are left open ("convertedFrom" in the JSON)
         until the JSON is read with them. JSON that leaves out properties needs them.
-        --from MODEL
-          The version that it migrates from.
-        --to MODEL
-          The version that it migrates to.
+        --from MODEL repeatable
+          The version that it migrates from. Several are merged.
+        --to MODEL repeatable
+          The version that it migrates to. Several are merged, as Core Data merges the models of an app: an entity that several define alike counts once.
         -o, --output FILE
           Write to a new file instead of standard output.
         $ Library1to2.xcmappingmodel --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json
@@ -326,11 +326,11 @@ extension CommandCatalog {
           to look at it
 
         = model Write the model of a store as Xcode keeps it
-        < MODEL
+        < MODEL...
         MODEL is a store (its cached model, as every SwiftData store has one), a compiled model (.mom, .momd,
         Bundle.momd:Version), Swift sources with SwiftData's classes, or a model of Xcode. The written model has the
         same version hashes. Parts for which Xcode's form has no place are named on standard error. No existing file is
-        replaced.
+        replaced. Several models are merged into one.
         -o, --output PATH
           A new NAME.xcdatamodel, a new NAME.xcdatamodeld (all versions of a .momd, with its current one), or a new file called contents. Left out: the XML goes to standard output.
         @ migration like
@@ -342,10 +342,10 @@ extension CommandCatalog {
           to look at one of them
 
         = inspect Show what a store, a model or a mapping model holds
-        < PATH
+        < PATH...
         PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
         Bundle.momd:Version, Swift sources with SwiftData's classes) or a mapping model (.xcmappingmodel, .cdm, JSON).
-        Nothing is changed.
+        Several models are shown merged into one. Nothing is changed.
 
         With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
         compared with what Core Data makes for its model. The exit code is 0 if all are equal, else 65. With --source the
@@ -353,8 +353,8 @@ extension CommandCatalog {
         relationships are better evidence than rules, and places where the two disagree are named.
         --fidelity
           Compare a store with what its model predicts, and list each difference.
-        --model MODEL
-          An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model.
+        --model MODEL repeatable
+          An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote the store. Left out: the store's cached model. Several are merged.
         --source STORE
           With --fidelity: the store that it was migrated from, which is compared with too.
         @ migration like
@@ -385,8 +385,8 @@ extension CommandCatalog {
           Objects to show of each entity. Left out: 10.
         --members N>=0
           Objects to name of each to-many relationship. Left out: 10.
-        --model MODEL
-          The model version that wrote the store, or the bundle that has it. Left out: the store's cached model.
+        --model MODEL repeatable
+          The model version that wrote the store, or the bundle that has it. Left out: the store's cached model. Several are merged.
         --memory-limit SIZE
           Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower.
         --repair

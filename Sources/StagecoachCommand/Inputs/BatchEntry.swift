@@ -53,13 +53,16 @@ extension BatchEntry {
             }
             return given.first.map(path)
         }
+        func models(_ key: String) -> String? {
+            MergedModels.admit((values[key] ?? []).filter { !$0.isEmpty }.map(path))
+        }
         guard let source = try one("source"), let destination = try one("destination") else {
             throw MigrationError(
                 "manifest.missing", .data, "'source' and 'destination' must both be there", context: place)
         }
         self.init(source: source, destination: destination)
-        model = try one("model")
-        from = try one("from")
+        model = models("model")
+        from = models("from")
         report = try one("report")
         rejectFile = try one("rejectFile")
         idMap = try one("idMap")
@@ -78,7 +81,10 @@ extension BatchEntry {
     }
 
     /// The keys that take a list, with what it is; in comma-separated values its texts are separated by semicolons.
-    static let lists = ["mapping": "a path or a list of paths", "allowLoss": "a name or a list of names"]
+    static let lists = [
+        "model": "a path or a list of paths", "from": "a path or a list of paths",
+        "mapping": "a path or a list of paths", "allowLoss": "a name or a list of names",
+    ]
 
     /// Refuses entries of one batch that would write the same file.
     ///

@@ -19,7 +19,9 @@ struct SwiftModelArgument {
     /// - Throws: the errors of ``SwiftSourceModels``, of a version only where it is used.
     @discardableResult
     static func admit(_ argument: String?, known: [KnownHashes] = []) throws(MigrationError) -> SwiftModelArgument? {
-        guard let argument, let (path, version, files) = try sources(argument) else { return nil }
+        guard let argument, !MergedModels.isName(argument), let (path, version, files) = try sources(argument) else {
+            return nil
+        }
         let name = PathIdentity.name(of: path)
         let texts = try files.map { path throws(MigrationError) in (path, try SourceFolder.text(of: path)) }
         let models = SwiftSourceModels(texts, name: name.hasSuffix(".swift") ? String(name.dropLast(6)) : name)

@@ -116,7 +116,8 @@ struct WritableModelTests {
         third.name = "Third"
         other.entities = [third]
         #expect(NSManagedObjectModel(byMerging: [model, other])?.entities.count == 3)
-        #expect(NSManagedObjectModel(byMerging: [model, model]) == nil && NSManagedObjectModel(byMerging: nil) == nil)
+        #expect(
+            NSManagedObjectModel(byMerging: [model, model]) == model && NSManagedObjectModel(byMerging: nil) == nil)
         let derived = NSDerivedAttributeDescription()
         let canonical = NSExpression(format: "canonical:(name)")
         derived.derivationExpression = canonical
