@@ -82,14 +82,22 @@ struct CommandHelpTests {
                                             text with the name and version hash of an entity on
                                             each line. Entities with these hashes are confirmed.
                                             May be given several times.
+                      --template            Map all that can be mapped, and write null with a
+                                            "why" where you must decide: properties that
+                                            inference cannot map, and new ones that need a
+                                            value. The file is read as it is; replace what you
+                                            decide.
                   -o, --output FILE         Write to a new file instead of standard output.
                   -h, --help                Show help: -h fits on a screen, --help explains
                                             every option.
 
-                Example:
+                Examples:
                   stagecoach infer --from Library.xcdatamodeld:Library \\
                       --to 'Library.xcdatamodeld:Library 2' -o library.json
                       to a file
+                  stagecoach infer --from Library.xcdatamodeld:Library \\
+                      --to 'Library.xcdatamodeld:Library 2' --template
+                      with the open places, and what to decide of each
 
                 """)
     }

@@ -4,4 +4,6 @@ package struct UnmappedProperty: Sendable, Equatable {
     package var source: String?
     /// A sentence without a full stop.
     package var reason: String
+    /// The decision that a template asks for, in words; nil if the property was left on request.
+    package var question: String?
 }

@@ -19,7 +19,7 @@ struct MappingDocument {
         "migrationPolicy", "userInfo", "unlisted", "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property written as an object.
-    static let propertyKeys = ["expression", "orderBy", "keyPath", "entityMapping", "unmappable", "userInfo"]
+    static let propertyKeys = ["expression", "orderBy", "keyPath", "entityMapping", "unmappable", "why", "userInfo"]
 
     let root: JSONNode
     let path: String

@@ -237,7 +237,7 @@ private struct MappingModelReader {
         else { return false }
         var value = entry.value.value
         if case .object(let members) = value {
-            guard !members.contains(where: { $0.key == "unmappable" }),
+            guard !members.contains(where: { $0.key == "unmappable" || $0.key == "why" }),
                 let expression = members.first(where: { $0.key == "expression" })
             else { return false }
             value = expression.value.value
@@ -277,8 +277,17 @@ private struct MappingModelReader {
                     remedy: "Leave one of the two out")
             }
         }
+        let why = try document.string(members["why"])
+        if let member = members["why"], unmappable != nil || members["expression"] == nil {
+            throw document.failure(
+                "mapping.valueType", "\"why\" says what is to be decided of a property, beside \"expression\": null",
+                at: member.keyPosition, remedy: "Leave it out")
+        }
         if let unmappable {
             property.unmapped = UnmappedProperty(source: nil, reason: unmappable)
+        } else if let why, members["expression"]?.value.isNull == true {
+            property.place = members["expression"]?.value.position
+            property.unmapped = UnmappedProperty(source: nil, reason: why, question: why)
         } else if let expression = members["expression"] {
             property.place = expression.value.position
             property.valueExpression = try self.expression(expression.value, key: "expression")
@@ -381,7 +390,12 @@ private struct MappingModelReader {
             let entry = remaining.removeValue(forKey: property.name)
             if let entry, entry.openValue == nil {
                 entry.isAutomatic = property.isReproduced(by: entry.valueExpression)
-                if entry.unmapped != nil { entry.unmapped = property.unmapped ?? entry.unmapped }
+                if let known = entry.unmapped {
+                    var unmapped = property.unmapped ?? known
+                    unmapped.question = known.question
+                    unmapped.source = unmapped.source ?? property.problem?.source
+                    entry.unmapped = unmapped
+                }
                 // The null of a renamed property leaves the values of its counterpart behind.
                 if entry.valueExpression == nil, entry.unmapped == nil,
                     case .mapped(_, let counterpart) = property.outcome
@@ -452,4 +466,9 @@ extension AutomaticMapping.Property {
         case .incompatible: false
         }
     }
+}
+
+extension JSONNode {
+    /// True for `null`.
+    fileprivate var isNull: Bool { if case .null = value { true } else { false } }
 }

@@ -22,7 +22,8 @@ extension MappingModel {
     ///
     /// A property is written as its expression, as `null` for none (the property is not touched; `"nil"` is the expression that
     /// sets nil), or as `{"expression": …, "userInfo": {…}}` if it has a `userInfo` (without `expression` if reading restores
-    /// it), and with `orderBy` if it has an order of its own. A property that could not be mapped and was left has `"expression": null` and the reason under `unmappable`. With
+    /// it), and with `orderBy` if it has an order of its own. A property that could not be mapped and was left has `"expression": null` and the reason under `unmappable`, an
+    /// open place of a template what is to be decided of it under `why`. With
     /// `convertedFrom`, `{}` leaves the property to the models, and `{"keyPath": …, "entityMapping": …}`, of which one may be
     /// missing, means the objects that an entity mapping made of those at a key path. Dates, data and decimals in a `userInfo`
     /// are objects with one key.
@@ -167,7 +168,11 @@ extension EntityMapping {
                         case nil: break
                         }
                         writer.member("orderBy", mapping.sorting?.keyPath)
-                        writer.member("unmappable", mapping.unmapped?.reason)
+                        if let question = mapping.unmapped?.question {
+                            writer.member("why", question)
+                        } else {
+                            writer.member("unmappable", mapping.unmapped?.reason)
+                        }
                         Self.write(mapping.userInfo, to: &writer)
                     }
                 } else {

@@ -304,10 +304,14 @@ extension CommandCatalog {
         --to MODEL required repeatable
           The newer version. Several are merged, as Core Data merges the models of an app: an entity that several define alike counts once.
         @ migration set unmappable like
+        --template
+          Map all that can be mapped, and write null with a "why" where you must decide: properties that inference cannot map, and new ones that need a value. The file is read as it is; replace what you decide.
         -o, --output FILE
           Write to a new file instead of standard output.
         $ --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json
           to a file
+        $ --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' --template
+          with the open places, and what to decide of each
 
         = convert Write a mapping model of any form as JSON
         < MAPPING

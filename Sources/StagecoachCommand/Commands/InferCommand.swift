@@ -11,9 +11,16 @@ enum InferCommand {
         let source =
             try AtomicArgument.model(ofStore: from, bundle: arguments[option: "to"]) ?? ModelArgument.load(from)
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
-        let model = try MappingModel.inferred(
-            from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse,
-            changes: try MigrationRequest.changes(arguments))
+        let changes = try MigrationRequest.changes(arguments)
+        if arguments.has("template"), arguments[option: "unmappable"] != nil {
+            throw UsageError.contradiction("--template", "--unmappable")
+        }
+        let model =
+            arguments.has("template")
+            ? try MappingModel.template(from: source.model, to: destination.model, changes: changes)
+            : try MappingModel.inferred(
+                from: source.model, to: destination.model, unmappable: arguments.choice("unmappable") ?? .refuse,
+                changes: changes)
         model.nameVersions(source, destination)
         StageMarks.mark(model, from: sources[0], to: sources[1])
         try OutputFile.deliver(try model.json(), to: arguments[option: "output"], console)
