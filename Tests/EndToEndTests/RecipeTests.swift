@@ -1,0 +1,84 @@
+import CoreDataStore
+import Foundation
+import ManagedModel
+import TestSupport
+import Testing
+
+/// The files of the article of recipes: a mapping model and the policy beside it give the same store.
+@Suite("Recipes: a mapping model and the same as a policy")
+struct RecipeTests {
+    private static func article() throws -> DocumentCode {
+        try DocumentCode("Sources/Stagecoach/Stagecoach.docc/Recipes.md")
+    }
+
+    /// Writes the files of the article into a folder.
+    private static func folder(_ article: DocumentCode) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for block in article.blocks {
+            guard let file = block.file else { continue }
+            try block.text.write(toFile: folder.file(file), atomically: true, encoding: .utf8)
+        }
+        return folder
+    }
+
+    /// Compiles the class of the article that has a name, with its registration.
+    private static func library(_ name: String, _ article: DocumentCode) throws -> PolicyLibrary {
+        let block = try #require(article.blocks.first { $0.language == "swift" && $0.text.contains("class \(name)") })
+        let folder = try TemporaryFolder()
+        try """
+        import Stagecoach
+
+        \(block.text)
+
+        @_cdecl("stagecoach_register_policies")
+        public func registerPolicies() {
+            PolicyRegistry.register(\(name).self)
+        }
+        """.write(toFile: folder.file("Policies.swift"), atomically: true, encoding: .utf8)
+        return try PolicyLibrary(sources: folder.path)
+    }
+
+    @Test(
+        "An ordered relationship out of a number",
+        .enabled(if: !Instrumentation.isSanitized, "a library with a sanitizer is linked into no other program"))
+    func ordered() throws {
+        let article = try Self.article()
+        let folder = try Self.folder(article)
+        let old = try ModelLocator.load(folder.file("playlists1.xml")).model
+        var generator = SeededGenerator(seed: 53)
+        try ReferenceStore.make(old) { store in
+            for list in 1...20 { store.insert("Playlist", Int64(list), ["name": .text("list \(list)")]) }
+            var positions = Array(1...300)
+            positions.shuffle(using: &generator)
+            for (index, position) in positions.enumerated() {
+                store.insert(
+                    "Track", Int64(index + 1),
+                    ["title": .text("track \(position)"), "position": .integer(Int64(position))],
+                    toOne: ["playlist": Int64(1 + generator.below(20))])
+            }
+        }.write(path: folder.file("old.sqlite"))
+        let library = try Self.library("OrderedTracks", article)
+        for (name, arguments) in [
+            ("sorted", ["--mapping", "ordered.json"]),
+            ("policy", ["--mapping", "policy.json", "--policies", library.path, "--on-loss", "allow"]),
+        ] {
+            let outcome = try CommandBinary.run(
+                ["migrate", "old.sqlite", "\(name).sqlite", "--to", "playlists2.xml", "--from", "playlists1.xml"]
+                    + arguments,
+                in: folder.path)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+        }
+        func tracks(_ name: String) throws -> [String] {
+            let connection = try Connection(path: folder.file("\(name).sqlite"), flags: 1)
+            return try connection.firstColumn(
+                "SELECT ZPLAYLIST || ' ' || Z_FOK_PLAYLIST || ' ' || ZTITLE FROM ZTRACK ORDER BY ZPLAYLIST, Z_FOK_PLAYLIST"
+            )
+        }
+        let sorted = try tracks("sorted")
+        #expect(try sorted.count == 300 && sorted == tracks("policy"))
+        let numbers = sorted.prefix { $0.hasPrefix("1 ") }.compactMap {
+            $0.split(separator: " ").last.flatMap { Int($0) }
+        }
+        #expect(numbers.count > 1 && numbers == numbers.sorted())
+    }
+}
