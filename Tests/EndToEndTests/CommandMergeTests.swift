@@ -148,6 +148,7 @@ struct CommandMergeTests {
             (#""fill": true"#, "mergeBy"),
             (#""mergeBy": ["name"], "distinctBy": ["$source.name"]"#, "cannot stand"),
             (#""mergeBy": ["name"], "fill": 1"#, "true or false"),
+            (#""mergeBy": ["name"], "relationships": { "parts": { "orderBy": "label" } }"#, "cannot be combined"),
             (#""mergeBy": ["name"], "migrationPolicy": "P""#, "Leave one of the two out"),
         ])
     func wrong(keys: String, says: String) throws {

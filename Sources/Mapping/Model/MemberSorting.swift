@@ -84,7 +84,7 @@ extension RelationshipExpression {
 extension MappingModel {
     /// Checks the orders that relationship mappings give by `orderBy`.
     ///
-    /// - Throws: `mapping.type` for a relationship without an order, a mapping with a policy, and an expression that reads no
+    /// - Throws: `mapping.type` for a relationship without an order, a mapping with a policy or `mergeBy`, and an expression that reads no
     ///   to-many relationship; the errors of ``MemberSorting/attribute(from:)`` (78); with line and column.
     func checkSortings(source: ManagedObjectModel, destination: ManagedObjectModel) throws(MigrationError) {
         for mapping in entityMappings ?? [] {
@@ -129,6 +129,12 @@ extension EntityMapping {
         if hasPolicy {
             return (
                 "\"orderBy\" and a migration policy both decide on the order of \(target).\(name)",
+                "Leave one of the two out"
+            )
+        }
+        if grouping?.merge != nil {
+            return (
+                "\"orderBy\" cannot be combined with \"mergeBy\": members come in order of the kept object, then of the others",
                 "Leave one of the two out"
             )
         }
