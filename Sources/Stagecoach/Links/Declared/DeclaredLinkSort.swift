@@ -126,7 +126,9 @@ struct DeclaredLinkSort {
                 {
                     count += 1
                 }
-                if !has || best[1] == 1 { best.update(from: next, count: 8) }
+                // An owner that finds a member several times gives it the first of its places.
+                let isRepeated = has && best[4] == next[4] && best[2] == next[2] && best[3] == next[3]
+                if !has || best[1] == 1 && !isRepeated { best.update(from: next, count: 8) }
                 has = true
             }
             if has { try body(UnsafePointer(best)) }
