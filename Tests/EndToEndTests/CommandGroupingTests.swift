@@ -107,26 +107,17 @@ struct CommandGroupingTests {
     func wrong(keys: String, says: String) throws {
         let inputs = try Self.inputs()
         try Self.write(keys, to: inputs)
-        let outcome = try inputs.run(["migrate", "old.sqlite", "new.sqlite"], Self.mapping)
-        #expect(outcome.code == 78, "\(outcome.messages)")
-        #expect(outcome.messages.contains(says), "\(outcome.messages)")
-        #expect(outcome.messages.contains("mapping.json:2:") || outcome.messages.contains("mapping.json:3:"))
-        #expect(!FileManager.default.fileExists(atPath: inputs.folder.file("new.sqlite")))
+        try inputs.expectRefusal(saying: says, inLines: 2...3)
     }
 
     @Test("What was written is read and written the same")
     func written() throws {
         let inputs = try Self.inputs()
         try Self.write(#""distinctBy": ["$source.artistName"], "compare": "cd", "nilIsAValue": true"#, to: inputs)
-        let first = try inputs.run(["convert", "mapping.json", "-o", "first.json", "--from", "M.xcdatamodeld:1"])
-        #expect(first.code == 0, "\(first.messages)")
-        let text = try String(contentsOfFile: inputs.folder.file("first.json"), encoding: .utf8)
+        let text = try inputs.convertedTwice("mapping.json")
         for line in [#""$source.artistName""#, #""compare": "cd""#, #""nilIsAValue": true"#] {
             #expect(text.contains(line), "\(text)")
         }
-        let second = try inputs.run(["convert", "first.json", "-o", "second.json", "--from", "M.xcdatamodeld:1"])
-        #expect(second.code == 0, "\(second.messages)")
-        #expect(try String(contentsOfFile: inputs.folder.file("second.json"), encoding: .utf8) == text)
     }
 
     @Test("Songs that a filter leaves out make no artist, also if only objects can evaluate it")

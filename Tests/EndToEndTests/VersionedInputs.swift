@@ -1,6 +1,7 @@
 import Foundation
 import ManagedModel
 import TestSupport
+import Testing
 
 /// A folder with the bundle M.xcdatamodeld (versions 1, 2, …; the last is current) and old.sqlite of version 1.
 struct VersionedInputs {
@@ -54,6 +55,27 @@ struct VersionedInputs {
 
     func run(_ arguments: [String], _ options: [String] = []) throws -> CommandBinary.Outcome {
         try CommandBinary.run(arguments + ["--to", "M.xcdatamodeld"] + options, in: folder.path)
+    }
+
+    /// Converts a mapping file, and what was written of it, and returns the text, which must be the same both times.
+    func convertedTwice(_ name: String) throws -> String {
+        var texts: [String] = []
+        for (from, to) in [(name, "first.json"), ("first.json", "second.json")] {
+            let outcome = try run(["convert", from, "-o", to, "--from", "M.xcdatamodeld:1"])
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            texts.append(try String(contentsOfFile: folder.file(to), encoding: .utf8))
+        }
+        #expect(texts[0] == texts[1])
+        return texts[0]
+    }
+
+    /// Migrates by the file mapping.json, which must be refused in one of some lines of it; nothing is written.
+    func expectRefusal(saying says: String, inLines lines: ClosedRange<Int>) throws {
+        let outcome = try run(["migrate", "old.sqlite", "new.sqlite", "--mapping", "mapping.json"])
+        #expect(outcome.code == 78, "\(outcome.messages)")
+        #expect(outcome.messages.contains(says), "\(outcome.messages)")
+        #expect(lines.contains { outcome.messages.contains("mapping.json:\($0):") }, "\(outcome.messages)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
     }
 
     /// The outcomes of all commands, by name. The code of a batch is that of its store.

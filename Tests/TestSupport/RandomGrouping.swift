@@ -36,7 +36,9 @@ package struct RandomGrouping {
             if generator.chance(2) { grouping.merge = Self.merge(of: source, in: store, &generator) }
             mapping.grouping = grouping
             count += 1
-            for attribute in compared { Self.fill(attribute, of: source, in: &store, &generator) }
+            for attribute in compared {
+                store.fill(attribute, of: source, from: Self.values(of: attribute) ?? [], &generator)
+            }
         }
         guard count > 0 else { return nil }
         self.mapping = model
@@ -76,21 +78,6 @@ package struct RandomGrouping {
         case .double: [.real(0), .real(0.5), .real(2)]
         case .date: [.real(0), .real(86_400.25)]
         default: nil
-        }
-    }
-
-    private static func fill(
-        _ attribute: AttributeDescription, of entity: EntityDescription, in store: inout ReferenceStore,
-        _ generator: inout SeededGenerator
-    ) {
-        guard let column = store.schema.column(of: attribute), let values = values(of: attribute) else { return }
-        let table = store.schema.tableIndex(of: entity)
-        for key in store.tables[table].keys.sorted() {
-            guard let row = store.tables[table][key],
-                store.entity(of: row, inTable: table)?.isKindOf(entity: entity) == true
-            else { continue }
-            let isNil = attribute.isOptional && generator.chance(4)
-            store.tables[table][key]?.values[column] = isNil ? .null : values[generator.below(values.count)]
         }
     }
 }

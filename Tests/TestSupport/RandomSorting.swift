@@ -75,7 +75,7 @@ package struct RandomSorting {
         }
         guard !paths.isEmpty else { return nil }
         let chosen = paths[generator.below(paths.count)]
-        fill(chosen.attribute, of: chosen.owner, in: &store, &generator)
+        store.fill(chosen.attribute, of: chosen.owner, from: values(of: chosen.attribute) ?? [], &generator)
         return chosen.path
     }
 
@@ -87,21 +87,6 @@ package struct RandomSorting {
         case .double: [.real(-1e300), .real(-0.5), .real(0), .real(2.5)]
         case .date: [.real(-86_400.25), .real(0), .real(86_400.25)]
         default: nil
-        }
-    }
-
-    private static func fill(
-        _ attribute: AttributeDescription, of entity: EntityDescription, in store: inout ReferenceStore,
-        _ generator: inout SeededGenerator
-    ) {
-        guard let column = store.schema.column(of: attribute), let values = values(of: attribute) else { return }
-        let table = store.schema.tableIndex(of: entity)
-        for key in store.tables[table].keys.sorted() {
-            guard let row = store.tables[table][key],
-                store.entity(of: row, inTable: table)?.isKindOf(entity: entity) == true
-            else { continue }
-            let isNil = attribute.isOptional && generator.chance(4)
-            store.tables[table][key]?.values[column] = isNil ? .null : values[generator.below(values.count)]
         }
     }
 }

@@ -32,3 +32,21 @@ extension ReferenceStore {
         }
     }
 }
+
+extension ReferenceStore {
+    /// Gives the rows of an entity and its subentities few values of an attribute, and some nil if it may be.
+    mutating func fill(
+        _ attribute: AttributeDescription, of entity: EntityDescription, from values: [ReferenceValue],
+        _ generator: inout SeededGenerator
+    ) {
+        guard let column = schema.column(of: attribute), !values.isEmpty else { return }
+        let table = schema.tableIndex(of: entity)
+        for key in tables[table].keys.sorted() {
+            guard let row = tables[table][key],
+                self.entity(of: row, inTable: table)?.isKindOf(entity: entity) == true
+            else { continue }
+            let isNil = attribute.isOptional && generator.chance(4)
+            tables[table][key]?.values[column] = isNil ? .null : values[generator.below(values.count)]
+        }
+    }
+}

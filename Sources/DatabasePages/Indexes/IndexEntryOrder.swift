@@ -105,9 +105,7 @@ private struct RecordValue {
     /// The real nearest to the number, as an integer of the same order.
     var nearestReal: Int64 {
         let nearest = serial == 7 ? real : Double(integer)
-        // -0.0 and 0 are one value.
-        let bits = (nearest == 0 ? 0 : nearest).bitPattern
-        return Int64(bitPattern: bits) < 0 ? Int64(bitPattern: ~bits ^ (1 << 63)) : Int64(bitPattern: bits)
+        return Int64(bitPattern: nearest.orderedBits ^ (1 << 63))
     }
 
     @inline(__always)

@@ -38,7 +38,7 @@ package struct IndexTerm: Sendable {
             } else {
                 let real = Double(cell.integerValue)
                 guard Int64(exactly: real) == cell.integerValue else { return nil }
-                word = Self.word(of: real)
+                word = real.orderedBits
             }
         case .real:
             if cell.realValue.isNaN {
@@ -47,18 +47,11 @@ package struct IndexTerm: Sendable {
                 guard let whole = Int64(exactly: cell.realValue), whole != .min else { return nil }
                 word = UInt64(bitPattern: whole) ^ (1 << 63)
             } else {
-                word = Self.word(of: cell.realValue)
+                word = cell.realValue.orderedBits
             }
         case .text, .blob, .huge, .absent, .rawRecord: return nil
         }
         return isAscending ? word : ~word
-    }
-
-    /// The word of a real, in order: all bits are inverted if it is negative, otherwise only the sign bit.
-    private static func word(of real: Double) -> UInt64 {
-        // -0.0 is stored as 0.
-        let bits = (real == 0 ? 0 : real).bitPattern
-        return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
     /// The value of a word, as records hold it; nil for NULL.

@@ -54,16 +54,10 @@ package final class KeepProgram {
         let order: UInt64
         switch cell.kind {
         case .integer where !isReal: order = UInt64(bitPattern: cell.integerValue) ^ 1 << 63
-        case .integer: order = Self.order(Double(cell.integerValue))
-        case .real: order = Self.order(cell.realValue)
+        case .integer: order = Double(cell.integerValue).orderedBits
+        case .real: order = cell.realValue.orderedBits
         default: return (1, 0)
         }
         return (0, isGreatest ? ~order : order)
-    }
-
-    /// Returns a word that orders as the number does; both zeros are one.
-    private static func order(_ number: Double) -> UInt64 {
-        let bits = (number == 0 ? 0 : number).bitPattern
-        return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 }

@@ -39,9 +39,9 @@ package struct MergeRule: Equatable, Sendable {
     package enum Keep: Equatable, Sendable {
         case first
         case last
-        /// The one with the greatest value, nil being less than all.
+        /// The source object with the greatest value, nil being less than all.
         case greatest(GroupingExpression)
-        /// The one with the least value, nil being greater than all.
+        /// The source object with the least value, nil being greater than all.
         case least(GroupingExpression)
 
         /// The expression whose values are compared; nil if the order of the source objects decides.

@@ -196,22 +196,12 @@ package final class AssociationTable {
 
     /// A walk over the pairs of a table of a set of keys; over none for other tables.
     ///
-    /// It holds 512 keys, and keeps the set, and so its file, alive.
+    /// It holds a ``KeyWalk``.
     func orderedWalk() -> PairWalk {
         guard let form = monotonic else { return PairWalk { nil } }
-        // Keys that are appended later are left out.
-        let end = form.keys.count
-        var keys = [Int64](repeating: 0, count: 512)
-        var rank = 0
+        let keys = KeyWalk(form.keys)
         return PairWalk { () throws(MigrationError) in
-            guard rank < end else { return nil }
-            if rank % keys.count == 0 {
-                _ = try keys.withUnsafeMutableBufferPointer { space throws(MigrationError) in
-                    try form.keys.keys(fromRank: rank, into: space)
-                }
-            }
-            let key = keys[rank % keys.count]
-            defer { rank += 1 }
+            guard let (key, rank) = try keys.next() else { return nil }
             return (
                 ObjectReference(entity: form.sourceEntity, key: key),
                 ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))

@@ -121,28 +121,20 @@ package final class KeyMap {
     /// Returns a walk over the keys that are in the map now.
     package func walk() -> Walk { Walk(self) }
 
-    /// Reads keys with their values, ascending. It holds 512 keys, and keeps the map alive.
+    /// Reads keys with their values, ascending. It holds a ``KeyWalk``, and keeps the map alive.
     package final class Walk {
         private let map: KeyMap
-        private let end: Int
-        private var rank = 0
-        private var keys = [Int64](repeating: 0, count: 512)
+        private let keys: KeyWalk
 
         fileprivate init(_ map: KeyMap) {
             self.map = map
-            end = map.count
+            keys = KeyWalk(map.keys)
         }
 
         /// Returns the next key with its value; nil at the end.
         package func next() throws(MigrationError) -> (key: Int64, value: Int64)? {
-            guard rank < end else { return nil }
-            if rank % keys.count == 0 {
-                _ = try keys.withUnsafeMutableBufferPointer { space throws(MigrationError) in
-                    try map.keys.keys(fromRank: rank, into: space)
-                }
-            }
-            defer { rank += 1 }
-            return (keys[rank % keys.count], Int64(bitPattern: try map.value(atRank: rank)))
+            guard let (key, rank) = try keys.next() else { return nil }
+            return (key, Int64(bitPattern: try map.value(atRank: rank)))
         }
     }
 

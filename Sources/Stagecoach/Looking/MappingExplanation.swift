@@ -54,7 +54,12 @@ final class MappingExplanation {
     }
 
     private func explain() throws {
-        if mapping.hasPolicy || mapping.grouping != nil { notePolicy() }
+        if let grouping = mapping.grouping {
+            result.outcome = .undecided
+            result.stages.append(shares(grouping))
+        } else if mapping.hasPolicy {
+            notePolicy()
+        }
         if let filter = mapping.filter {
             let answer = self.answer(of: filter)
             result.filter = answer
@@ -90,8 +95,7 @@ final class MappingExplanation {
         result.outcome = .undecided
         guard mapping.mapping.hasPolicy else {
             result.stages.append(
-                mapping.grouping.map(shares)
-                    ?? "A source expression gives the source objects: whether this is one of them, only a run tells")
+                "A source expression gives the source objects: whether this is one of them, only a run tells")
             return
         }
         let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
@@ -105,18 +109,17 @@ final class MappingExplanation {
             let value = (try? item.expression.evaluate(with: object, variables: lookups.variables(object))) ?? nil
             return "\(item.expression.format) is \(value.map { "'\($0)'" } ?? "nil")"
         }
-        let which =
+        let kept: String? =
             switch grouping.merge?.keep {
-            case nil: "the first source object with these values makes the object, and the others share it"
-            case .first: "of the source objects with these values the first is kept, and the others are merged into it"
-            case .last: "of the source objects with these values the last is kept, and the others are merged into it"
-            case .greatest(let item):
-                "of the source objects with these values that with the greatest \(item.expression.format) is kept, and the others "
-                    + "are merged into it"
-            case .least(let item):
-                "of the source objects with these values that with the least \(item.expression.format) is kept, and the others "
-                    + "are merged into it"
+            case nil: nil
+            case .first: "the first"
+            case .last: "the last"
+            case .greatest(let item): "that with the greatest \(item.expression.format)"
+            case .least(let item): "that with the least \(item.expression.format)"
             }
+        let which =
+            kept.map { "of the source objects with these values \($0) is kept, and the others are merged into it" }
+            ?? "the first source object with these values makes the object, and the others share it"
         return "\(grouping.keyName): \(which): " + values.joined(separator: ", ")
     }
 

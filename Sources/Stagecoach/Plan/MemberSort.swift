@@ -59,8 +59,6 @@ struct MemberSort {
         guard !isWhole else {
             return words(whole: Int64(exactly: number.rounded(.towardZero)) ?? (number < 0 ? .min : .max))
         }
-        // The bits of positive numbers ascend with them, those of negative ones descend.
-        let bits = (number == 0 ? 0 : number).bitPattern
-        return (1, bits >> 63 == 1 ? ~bits : bits | 1 << 63)
+        return (1, number.orderedBits)
     }
 }

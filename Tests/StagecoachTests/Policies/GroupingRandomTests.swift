@@ -17,49 +17,24 @@ struct GroupingRandomTests {
         Variant(batchSize: 3, isStaged: true), Variant(writer: .sqlite),
     ]
 
-    /// A grouped migration with its store in a folder.
-    private struct Fixture {
-        let random: RandomMigration
-        let mapping: MappingModel
-        let folder: TemporaryFolder
-        let path: String
-
-        init?(seed: UInt64) throws {
-            random = try RandomMigration.explicit(seed: seed)
-            guard let grouping = RandomGrouping(of: random) else { return nil }
-            mapping = grouping.mapping
-            folder = try TemporaryFolder()
-            path = folder.file("source.sqlite")
-            try grouping.store.write(path: path)
-            try leaveOutFilling()
+    /// Returns a grouped migration; nil if the random one has nothing to group. `fill` is left out where it cannot be combined
+    /// with the mappings' expressions.
+    private static func migration(seed: UInt64) throws -> ComparedMigration? {
+        let random = try RandomMigration.explicit(seed: seed)
+        guard let grouping = RandomGrouping(of: random) else { return nil }
+        let made = try ComparedMigration(random, mapping: grouping.mapping, store: grouping.store)
+        do { _ = try made.migration(Variant().options, to: "planned.sqlite").plan() } catch let error
+            as MigrationError
+            where error.code == "plan.fill"
+        {
+            for mapping in made.mapping.entityMappings ?? [] { mapping.grouping?.merge?.fills = false }
         }
-
-        /// Leaves `fill` out where it cannot be combined with the mappings' expressions.
-        private func leaveOutFilling() throws {
-            do { _ = try migration(Variant().options, to: "planned.sqlite").plan() } catch let error
-                as MigrationError
-                where error.code == "plan.fill"
-            {
-                for mapping in mapping.entityMappings ?? [] { mapping.grouping?.merge?.fills = false }
-            }
-        }
-
-        var comparison: MigrationComparison {
-            MigrationComparison(
-                source: random.source, destination: random.destination, mapping: mapping, sourcePath: path,
-                folder: folder)
-        }
-
-        func migration(_ options: MigrationOptions, to name: String) -> Migration {
-            Migration(
-                from: path, model: random.source, mapping: mapping, to: folder.file(name), model: random.destination,
-                options: options)
-        }
+        return made
     }
 
     @Test("Most random migrations have something to group, and there are merges of each kind")
     func frequent() throws {
-        let made = try Self.seeds.compactMap { try Fixture(seed: $0) }
+        let made = try Self.seeds.compactMap { try Self.migration(seed: $0) }
         #expect(made.count > Self.seeds.count / 2)
         let rules = made.flatMap { $0.mapping.entityMappings ?? [] }.compactMap(\.grouping?.merge)
         #expect(rules.contains { $0.fills })
@@ -68,7 +43,7 @@ struct GroupingRandomTests {
 
     @Test("The reference's rows and keys, however it is cut", arguments: seeds)
     func cut(seed: UInt64) throws {
-        guard let fixture = try Fixture(seed: seed) else { return }
+        guard let fixture = try Self.migration(seed: seed) else { return }
         for variant in Self.variants {
             let lines = try fixture.comparison.differences(variant)
             #expect(lines.isEmpty, "\(variant)\n\(lines.joined(separator: "\n"))\n\(fixture.random)")
@@ -81,19 +56,14 @@ struct GroupingRandomTests {
 
     @Test("A killed run gives the same rows", arguments: seeds.prefix(8))
     func killed(seed: UInt64) throws {
-        guard let fixture = try Fixture(seed: seed) else { return }
+        guard let fixture = try Self.migration(seed: seed) else { return }
         var generator = SeededGenerator(seed: seed &* 59 &+ 3)
-        let variant = Variant(batchSize: 1)
-        guard case .success(let expected) = try fixture.comparison.reference() else { return }
-        let run = try KilledRun(&generator, variant.options) { fixture.migration($0, to: "new.sqlite") }
-        let store = try ReferenceStore.read(path: fixture.folder.file("new.sqlite"), model: fixture.random.destination)
-        let lines = store.differences(from: expected.store)
-        #expect(lines.isEmpty, "\(run.attempts) attempts\n\(lines.joined(separator: "\n"))\n\(fixture.random)")
+        try fixture.expectSameWhenKilled(&generator)
     }
 
     @Test("The counts add up, and verify finds no difference", arguments: seeds)
     func counted(seed: UInt64) throws {
-        guard let fixture = try Fixture(seed: seed),
+        guard let fixture = try Self.migration(seed: seed),
             case .success(let expected) = try fixture.comparison.reference()
         else { return }
         let migration = fixture.migration(Variant().options, to: "new.sqlite")
