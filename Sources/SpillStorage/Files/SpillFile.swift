@@ -4,6 +4,7 @@ import Glibc
 /// An open spill file: appended at its end, read at any offset, removed with its owner.
 ///
 /// Interrupted and short calls are continued. The file is unlinked when the object is released, unless a saved state names it.
+/// Its descriptor may be closed for another file's sake while it is not in use: see ``SpillDescriptor``.
 ///
 /// Memory: a path. For use by one thread.
 package final class SpillFile {
@@ -14,7 +15,7 @@ package final class SpillFile {
     private(set) var discarded = 0
     private var mayDiscard = true
     private let directory: WorkDirectory
-    private let descriptor: Int32
+    private let descriptor: SpillDescriptor
     /// The file's name in the work directory.
     private let name: String
     /// True if a saved state names the file. A resumed run may then need it, so this object does not unlink it.
@@ -26,10 +27,9 @@ package final class SpillFile {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.inside.utf8.count + 1))
         self.directory = directory
-        let result = directory.calls.openUninterrupted(
-            path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
+        descriptor = SpillDescriptor(path, directory.calls)
+        let result = descriptor.open(flags: O_CREAT | O_EXCL)
         guard result >= 0 else { throw SpillFailure.system("create", path, number: -result) }
-        descriptor = Int32(truncatingIfNeeded: result)
     }
 
     /// Opens a file that a saved state names. What was written after that state is cut off.
@@ -44,30 +44,31 @@ package final class SpillFile {
         self.directory = directory
         path = directory.inside + "/" + name
         guard !name.contains("/"), name.hasSuffix(".spill") else { throw StateReader.damaged("a file's name") }
-        let result = directory.calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+        descriptor = SpillDescriptor(path, directory.calls)
+        let result = descriptor.open(flags: 0)
         guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }
         guard result >= 0 else { throw SpillFailure.system("open", path, number: -result) }
-        let opened = Int32(truncatingIfNeeded: result)
         do throws(MigrationError) {
-            try Self.cut(opened, name, path, to: size)
+            try cut()
         } catch {
-            _ = directory.calls.close(opened)
+            descriptor.close()
             throw error
         }
-        descriptor = opened
         // Only now: a size in a damaged state may be too large to count.
         directory.count(written: size - discarded)
         directory.claim(name)
     }
 
-    private static func cut(_ descriptor: Int32, _ name: String, _ path: String, to size: Int) throws(MigrationError) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
-            throw StateReader.damaged("\(name) is too short")
+    private func cut() throws(MigrationError) {
+        let found = descriptor.use { descriptor in
+            var status = stat()
+            return fstat(descriptor, &status) == 0 ? Int(status.st_size) : -Int(errno)
         }
-        guard SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0 else {
-            throw SpillFailure.system("write", path, number: Int(errno))
+        guard found >= size else { throw StateReader.damaged("\(name) is too short") }
+        let result = descriptor.use { descriptor in
+            SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0 ? 0 : -Int(errno)
         }
+        guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
     }
 
     /// Writes the file's name and sizes to a state. From now on the file outlives the process.
@@ -81,7 +82,7 @@ package final class SpillFile {
     }
 
     deinit {
-        _ = directory.calls.close(descriptor)
+        descriptor.close()
         if isSaved { directory.release(.file(name)) } else { _ = directory.calls.unlink(path) }
         directory.count(released: size - discarded)
     }
@@ -95,7 +96,7 @@ package final class SpillFile {
         if isSaved {
             directory.release(.bytes(name, from: discarded, count: end - discarded))
         } else {
-            let result = directory.calls.discard(descriptor, at: discarded, count: end - discarded)
+            let result = descriptor.use { directory.calls.discard($0, at: discarded, count: end - discarded) }
             guard result == 0 else {
                 mayDiscard = result == -Int(EINTR)
                 return
@@ -111,7 +112,7 @@ package final class SpillFile {
     ///
     /// After an error the file's size is unchanged: the next write goes to the same place.
     func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
-        let result = directory.calls.writeWhole(descriptor, from: bytes, at: size)
+        let result = descriptor.use { directory.calls.writeWhole($0, from: bytes, at: size) }
         guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
         size += bytes.count
         directory.count(written: bytes.count)
@@ -119,7 +120,7 @@ package final class SpillFile {
 
     /// Reads until the space is full or the file ends. Returns the number of bytes read.
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int) throws(MigrationError) -> Int {
-        let count = directory.calls.readWhole(descriptor, into: space, at: offset)
+        let count = descriptor.use { directory.calls.readWhole($0, into: space, at: offset) }
         guard count >= 0 else { throw SpillFailure.system("read", path, number: -count) }
         return count
     }
