@@ -81,4 +81,39 @@ struct RecipeTests {
         }
         #expect(numbers.count > 1 && numbers == numbers.sorted())
     }
+
+    @Test(
+        "An entity of its own for the links of a relationship",
+        .enabled(if: !Instrumentation.isSanitized, "a library with a sanitizer is linked into no other program"))
+    func links() throws {
+        let article = try Self.article()
+        let folder = try Self.folder(article)
+        let old = try ModelLocator.load(folder.file("tags1.xml")).model
+        var generator = SeededGenerator(seed: 54)
+        try ReferenceStore.make(old) { store in
+            for tag in 1...9 { store.insert("Tag", Int64(tag), ["name": .text("tag \(tag)")]) }
+            for key in 1...100 {
+                store.insert("Article", Int64(key), ["title": .text("article \(key)")])
+                store.setMembers("Article", Int64(key), "tags", (1...9).filter { _ in generator.chance(4) })
+            }
+        }.write(path: folder.file("old.sqlite"))
+        let library = try Self.library("TaggingOfEachTag", article)
+        for (name, arguments) in [
+            ("mapped", ["--mapping", "taggings.json"]),
+            ("policy", ["--mapping", "taggings-policy.json", "--policies", library.path, "--on-loss", "allow"]),
+        ] {
+            let outcome = try CommandBinary.run(
+                ["migrate", "old.sqlite", "\(name).sqlite", "--to", "tags2.xml", "--from", "tags1.xml"] + arguments,
+                in: folder.path)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+        }
+        func taggings(_ name: String) throws -> [String] {
+            let connection = try Connection(path: folder.file("\(name).sqlite"), flags: 1)
+            return try connection.firstColumn(
+                "SELECT Z_PK || ' ' || ZARTICLE || ' ' || ZTAG || ' ' || ZWEIGHT || ' ' || ZLABEL FROM ZTAGGING ORDER BY Z_PK"
+            )
+        }
+        let mapped = try taggings("mapped")
+        #expect(try mapped.count > 100 && mapped == taggings("policy"))
+    }
 }

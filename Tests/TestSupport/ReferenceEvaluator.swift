@@ -42,12 +42,15 @@ struct ReferenceEvaluator {
     var others: [ReferenceObject] = []
     /// The key path by which the objects are ordered that a lookup is given; nil: they keep their order.
     var sorting: [String]?
-    /// The variables that SUBQUERY binds.
+    /// The place of the member that makes an object, for `$index`.
+    var index: Int?
+    /// The variables that SUBQUERY binds, and `$member`.
     var variables: [String: ReferenceObject] = [:]
 
     func evaluate(_ node: ExpressionNode) throws(ReferenceFailure) -> ReferenceResult {
         switch node {
         case .constant(let constant): return try self.constant(constant)
+        case .variable("index"): return index.map { .value(.integer(Int64($0)), .integer64) } ?? .null
         case .variable(let name): return try object(name)
         case .keyPath(.variable("source")?, let components) where !others.isEmpty && isToOne(components):
             return try filled(components)
@@ -278,6 +281,12 @@ struct ReferenceEvaluator {
                     .sorted { ($0.element.mapping, $0.offset) < ($1.element.mapping, $1.offset) }
                     .map(\.element)
             }
+        case (.variable("stagecoach"), "objectsOfEntityMapping:source:", 2):
+            return try objects(ofMapping: arguments[0], source: arguments[1])
+        case (.variable("stagecoach"), "objectsOfEntityMapping:member:", 2):
+            return try objects(ofMapping: arguments[0], member: arguments[1])
+        case (.variable("stagecoach"), "objectsOfEntityMapping:source:member:", 3):
+            return try objects(ofMapping: arguments[0], source: arguments[1], member: arguments[2])
         default: throw .unsupported("function \(selector)")
         }
     }

@@ -23,7 +23,7 @@ extension ReferenceMigrator {
             let canKeep =
                 !sources.isEmpty && Set(sources.map(\.root.index)).count == 1
                 && Set(sources.map(\.index)).count == sources.count
-                && !into.contains { $0.hasPolicy || $0.grouping != nil && $0.grouping?.merge == nil }
+                && !into.contains { $0.runsAsPolicy || $0.grouping != nil && $0.grouping?.merge == nil }
                 && destination.tables[table].isEmpty && !takenRoots.contains(root.definition.name)
             if keys == .kept, !sources.isEmpty, !canKeep { throw .keysCannotBeKept(root.definition.name) }
             let isKept = canKeep && keys != .sequential

@@ -59,7 +59,7 @@ extension ReferenceMigrator {
     func resolveDeclarativeLinks() throws(ReferenceFailure) {
         for object in existing where object.isDeleted { unlinkEverywhere(object) }
         var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
-        for (index, mapping) in mappings.enumerated() where !mapping.hasPolicy {
+        for (index, mapping) in mappings.enumerated() where !mapping.runsAsPolicy {
             for object in destinations(ofMapping: index) {
                 for (relationship, claim) in try relationshipValues(of: object, mapping: index) {
                     claims[ObjectIdentifier(object), default: [:]][relationship.name] = claim
@@ -140,7 +140,7 @@ extension ReferenceMigrator {
     private func copiesPair(_ near: RelationshipDescription, _ far: RelationshipDescription) -> Bool {
         func original(_ side: RelationshipDescription) -> RelationshipDescription? {
             let makers = mappings.filter { mapping in
-                !mapping.hasPolicy && mapping.sourceEntityName != nil
+                !mapping.runsAsPolicy && mapping.sourceEntityName != nil
                     && mapping.destinationEntityName.flatMap(destinationModel.entity(named:))?.isKindOf(
                         entity: side.entity) == true
             }

@@ -199,7 +199,8 @@ package final class ReferenceMigrator {
         // Decision: a mapping without policy has a key for each source object that passes its filter before any policy ran.
         // Keys of objects that a policy deletes or changes before the mapping's turn stay unused.
         var passing: [Int: [ReferenceObject]] = [:]
-        for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil && !mapping.hasPolicy {
+        for (index, mapping) in mappings.enumerated()
+        where mapping.destinationEntityName != nil && !mapping.runsAsPolicy {
             for object in try rows(for: mapping) {
                 guard try passes(object, mapping) else { continue }
                 passing[index, default: []].append(object)
@@ -220,17 +221,17 @@ package final class ReferenceMigrator {
             try hook { try policy.begin(mapping, self) }
             let rows = try rows(for: mapping)
             if destinationModel.entity(named: name)?.isAbstract == true, rows.contains(where: { !$0.isDeleted }),
-                !mapping.hasPolicy
+                !mapping.runsAsPolicy
             {
                 throw .abstractDestination(mapping.name)
             }
-            if !mapping.hasPolicy { reserveKeys(for: passing[index] ?? [], mapping) }
+            if !mapping.runsAsPolicy { reserveKeys(for: passing[index] ?? [], mapping) }
             defer { reservedKeys = nil }
             // Objects that pass only because policies changed them come last: their keys were not reserved.
             for object in rows.filter(hasKey) + rows.filter({ !hasKey($0) }) {
                 // A policy of this mapping or one before deleted it.
                 if object.isDeleted {
-                    if mapping.hasPolicy || hasKey(object) {
+                    if mapping.runsAsPolicy || hasKey(object) {
                         fetched.append((index, object))
                     } else {
                         report.filtered[mapping.name, default: 0] += 1
@@ -252,6 +253,10 @@ package final class ReferenceMigrator {
                         if let made { try associate(object, made, mapping) }
                         continue
                     }
+                }
+                if let forEach = mapping.forEach, try members(of: forEach, object).isEmpty {
+                    report.filtered[mapping.name, default: 0] += 1
+                    continue
                 }
                 try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
                 fetched.append((index, object))
@@ -279,7 +284,7 @@ package final class ReferenceMigrator {
         earlyChanges = nil
         laterActions = []
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
-            if mapping.hasPolicy {
+            if mapping.runsAsPolicy {
                 for object in destinations(ofMapping: index) {
                     try hook { try policies[index].createRelationships(forDestination: object, mapping, self) }
                 }
@@ -348,14 +353,16 @@ package final class ReferenceMigrator {
     // MARK: Default methods
 
     /// Does the work of the default policy in stage 1: insert, compute the attributes, associate.
+    ///
+    /// - Parameter member: the member of a `forEach` that makes the object, and its place.
     package func createDestinationInstance(
-        for source: ReferenceObject, _ mapping: EntityMapping
+        for source: ReferenceObject, _ mapping: EntityMapping, member: (object: ReferenceObject, index: Int)? = nil
     ) throws(ReferenceFailure) {
         let index = try mappingIndex(named: mapping.name)
         let object = try insert(mapping.destinationEntityName ?? "", from: source)
         origins[ObjectIdentifier(object)] = (index, source)
         do throws(ReferenceFailure) {
-            try setAttributes(of: object, from: source, mapping)
+            try setAttributes(of: object, from: source, mapping, member)
         } catch {
             // An error that concerns one object rejects it.
             guard rejectsInvalid, let property = valueErrorProperty else { throw error }
@@ -365,13 +372,17 @@ package final class ReferenceMigrator {
             }
         }
         try associate(source, object, mapping)
+        if let member { try associate(member.object, object, mapping) }
     }
 
     private func setAttributes(
-        of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping
+        of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping,
+        _ member: (object: ReferenceObject, index: Int)?
     ) throws(ReferenceFailure) {
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         evaluator.others = try fillers(of: source, mapping)
+        evaluator.variables["member"] = member?.object
+        evaluator.index = member?.index
         // In the order of the entity's attributes, so that of several values without a result the first is named.
         let order = object.entity.attributes.map(\.name)
         func place(_ property: PropertyMapping) -> Int { order.firstIndex(of: property.name ?? "") ?? order.count }
@@ -382,7 +393,7 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no attribute \(name)")
             }
             guard attribute.isStored else { continue }
-            evaluator.copiesFloats = attribute.attributeType == .float && expression.node.sourceKeyPath != nil
+            evaluator.copiesFloats = attribute.attributeType == .float && expression.node.isCopy
             var value = ReferenceValue.null
             switch try evaluator.evaluate(expression.node) {
             case .null: break
@@ -407,6 +418,7 @@ package final class ReferenceMigrator {
     ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
         let source = pairsByMapping[index]?.first { $0.destination === object }?.source
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
+        if mappings[index].forEach != nil { evaluator.variables["member"] = origin(of: object, mapping: index)?.member }
         let fillers = try source.map { source throws(ReferenceFailure) in
             try self.fillers(of: source, mappings[index])
         }
@@ -424,7 +436,9 @@ package final class ReferenceMigrator {
             evaluator.others = relationship.isToMany ? [] : fillers ?? []
             // Decision: what counts is how often a lookup meets a missing row: once for each source object, also if
             // several of them reach one reference by a key path.
-            evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
+            // Each of the objects that members make asks by itself.
+            let asking = mappings[index].forEach == nil ? source : object
+            evaluator.place = "\(index) \(name) \(asking.map { "\($0)" } ?? "")"
             evaluator.sorting = property.sorting?.components
             switch try evaluator.evaluate(expression.node) {
             case .null:
@@ -511,6 +525,7 @@ package final class ReferenceMigrator {
     }
 
     private func makePolicy(_ mapping: EntityMapping) throws(ReferenceFailure) -> any ReferencePolicy {
+        if mapping.forEach != nil { return ReferenceForEachPolicy() }
         guard mapping.hasPolicy else { return ReferenceDefaultPolicy() }
         guard let make = policyFactories[mapping.entityMigrationPolicyClassName ?? ""] else {
             throw .unsupported("policy \(mapping.entityMigrationPolicyClassName ?? "")")

@@ -6,8 +6,11 @@ extension ExpressionCheck {
     mutating func message(
         _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
     ) throws(ProgramFault) -> ExpressionKind {
-        if target == .variable(ConversionFunction.variable) { return try conversion(selector, arguments) }
-        let receiver = try kind(of: target)
+        if target == .variable(ConversionFunction.variable), !LookupSelector.ofForEach.contains(selector) {
+            return try conversion(selector, arguments)
+        }
+        let isOwn = target == .variable(ConversionFunction.variable)
+        let receiver = isOwn ? .service(.manager, "$manager") : try kind(of: target)
         let kinds = try kinds(of: arguments)
         let colons = selector.count(where: { $0 == ":" })
         guard colons == arguments.count else {
@@ -166,6 +169,7 @@ extension ExpressionCheck {
         case LookupSelector.bySourceRelationship:
             wanted = .source
             made = .object(.destination, nil)
+        case _ where LookupSelector.ofForEach.contains(selector): return try lookupByMember(selector, arguments, kinds)
         case LookupSelector.sourcesByEntityMapping, "sourceInstancesForEntityMappingName:destinationInstances:":
             wanted = .destination
             made = .object(.source, nil)
@@ -193,6 +197,25 @@ extension ExpressionCheck {
         case .object: return made
         default: return .unknown
         }
+    }
+
+    /// Checks a lookup of objects that a mapping with `forEach` made.
+    private func lookupByMember(
+        _ selector: String, _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
+    ) throws(ProgramFault) -> ExpressionKind {
+        guard case .constant(.string(let name)) = arguments[0] else {
+            throw ProgramFault(
+                "expression.type", "the lookup's first argument is the name of an entity mapping as a string",
+                at: Self.text(arguments[0]))
+        }
+        for (kind, argument) in zip(kinds, arguments).dropFirst() {
+            let isObject = kind.isAlways { if case .object(.source, _) = $0 { true } else { false } }
+            if isObject { continue }
+            try mistyped(
+                "'\(selector)' takes one object of the source, not \(kind.label)", at: Self.text(argument),
+                remedy: "Give it $source or $member")
+        }
+        return .collection(.object(.destination, made[name]), isOrdered: true)
     }
 
     /// Checks the operands of FETCH. The results of registered functions are unknown.

@@ -184,6 +184,7 @@ extension MappingModel {
                     variables: variables, makers: makers, isLenient: isLenient)
             }
             try mapping.checkSelection(path, makeCheck)
+            let member = try mapping.memberKind(path, makeCheck)
             try target?.checkPatterns()
             let isEvaluated = misfits.isEvaluated(mapping)
             for property in mapping.propertyMappings {
@@ -191,6 +192,7 @@ extension MappingModel {
                 guard let expression = property.valueExpression, let name = property.name else { continue }
                 func check(isLenient: Bool) throws(MigrationError) {
                     var check = makeCheck(ExpressionCheck.valueVariables, isLenient)
+                    if let member { check.bindMember(member, forAttribute: target?.relationship(named: name) == nil) }
                     do {
                         let kind = try check.kind(of: expression.node)
                         if let attribute = target?.attribute(named: name) {
@@ -241,6 +243,19 @@ extension EntityMapping {
             do throws(ProgramFault) { try check.checkComparable(item.expression.node) } catch {
                 throw error.described(item.expression.format, groupingContext(item, path))
             }
+        }
+    }
+}
+
+extension EntityMapping {
+    /// Returns the kind of `$member` in a mapping with `forEach`; nil in others.
+    fileprivate func memberKind(
+        _ path: String?, _ makeCheck: ([String], _ isLenient: Bool) -> ExpressionCheck
+    ) throws(MigrationError) -> ExpressionKind? {
+        guard let forEach else { return nil }
+        var check = makeCheck(ExpressionCheck.forEachVariables, false)
+        do { return try check.memberKind(of: forEach.node) } catch {
+            throw error.described(forEach.format, forEachContext(path))
         }
     }
 }

@@ -15,7 +15,7 @@ struct ExpressionCheck {
     /// The destination entity of each entity mapping, by the name of the mapping.
     let made: [String: EntityDescription]
     /// The variables that have values when the expression is evaluated.
-    let variables: [String]
+    var variables: [String]
     /// The source and destination entities of the entity mappings; the destination is nil for mappings with a policy, which may
     /// make any object.
     let makers: [(source: EntityDescription, made: EntityDescription?)]

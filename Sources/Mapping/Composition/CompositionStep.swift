@@ -28,7 +28,7 @@ struct CompositionStep {
         mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
     }
 
-    /// Refuses user code, source expressions, shared objects and new keys, whose effects are known only at run time.
+    /// Refuses user code, source expressions, shared and several objects, and new keys, whose effects are known only at run time.
     func checkForm() throws(MappingComposition.Obstacle) {
         var tables: [Int: Int] = [:]
         var seen: Set<[Int]> = []
@@ -38,6 +38,9 @@ struct CompositionStep {
             }
             if mapping.grouping != nil {
                 throw .init("several source objects of \(mapping.name ?? "") share an object")
+            }
+            if mapping.forEach != nil {
+                throw .init("a source object of \(mapping.name ?? "") makes several objects")
             }
             if let ordered = mapping.relationshipMappings?.first(where: { $0.sorting != nil }) {
                 throw .init("the objects of \(mapping.name ?? "").\(ordered.name ?? "") are ordered by an attribute")

@@ -41,6 +41,8 @@ extension EntityMapping: NSCopying {
         copy.sourceFilter = sourceFilter
         copy.sourceFilterPlace = sourceFilterPlace
         copy.grouping = grouping
+        copy.forEach = forEach
+        copy.forEachPlace = forEachPlace
         copy.sourceExpressionPlace = sourceExpressionPlace
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo

@@ -50,7 +50,9 @@ extension MappingModel {
             try mapping.checkEntities(source, destination, path, remedy: nil)
         }
         for mapping in mappings { try mapping.validateProperties(destination, path) }
-        let known = ExpressionNames(mappings: names.union(previous.compactMap(\.name)), source: source)
+        let known = ExpressionNames(
+            mappings: names.union(previous.compactMap(\.name)),
+            withForEach: Set((previous + mappings).filter { $0.forEach != nil }.compactMap(\.name)), source: source)
         try checkExpressions(
             source: source, destination: destination, names: known, after: previous, misfits: misfits)
         try checkSortings(source: source, destination: destination)
@@ -180,11 +182,14 @@ extension EntityMapping {
 /// The names that lookups in expressions may use.
 struct ExpressionNames {
     let mappings: Set<String>
+    /// The entity mappings among them that have `forEach`.
+    let withForEach: Set<String>
     let relationships: Set<String>
     let source: ManagedObjectModel
 
-    init(mappings: Set<String>, source: ManagedObjectModel) {
+    init(mappings: Set<String>, withForEach: Set<String>, source: ManagedObjectModel) {
         self.mappings = mappings
+        self.withForEach = withForEach
         self.source = source
         relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
     }
@@ -201,11 +206,23 @@ struct ExpressionNames {
                 "mapping.unknownRelationship", "No entity of the source model has a relationship \(name)"
             )
             known = Array(relationships)
+        case _ where LookupSelector.ofForEach.contains(selector) && mappings.contains(name):
+            guard !withForEach.contains(name) else { return nil }
+            return (
+                "mapping.unknownMapping", "The entity mapping \(name) has no \"forEach\"",
+                "Look its objects up by '\(LookupSelector.byEntityMapping)'"
+            )
+        case _ where LookupSelector.ofForEach.contains(selector):
+            (code, message) = ("mapping.unknownMapping", "The expression names an unknown entity mapping \(name)")
+            known = Array(withForEach)
         case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
             (code, message) = ("mapping.unknownEntity", "The expression fetches an unknown source entity \(name)")
             known = source.entities.map(\.definition.name)
         default: return nil
         }
-        return known.contains(name) ? nil : (code, message, EditDistance.question(name, among: known))
+        if known.contains(name) { return nil }
+        let all = known.sorted()
+        let few = "Known are \(all.prefix(12).joined(separator: ", "))\(all.count > 12 ? ", …" : "")"
+        return (code, message, EditDistance.question(name, among: known) ?? (all.isEmpty ? nil : few))
     }
 }

@@ -123,8 +123,12 @@ public final class EntityMapping: NSObject {
     package var sourceFilter: SourcePredicate?
     /// The rule by which source objects share a destination object; nil if each makes one of its own.
     package var grouping: ObjectGrouping?
+    /// The expression over `$source` whose members make one object each; nil if the source object makes one.
+    package var forEach: ValueExpression?
     /// The place of the filter in its file.
     package var sourceFilterPlace: TextPosition?
+    /// The place of the expression whose members make objects in its file.
+    package var forEachPlace: TextPosition?
     /// The place of the source expression in its file.
     package var sourceExpressionPlace: TextPosition?
     /// The policy class, `Module.Class` or `Class`; nil or empty for none.

@@ -147,6 +147,7 @@ extension MappingModel {
     package func forgetPlaces() {
         for mapping in entityMappings ?? [] {
             (mapping.place, mapping.sourceFilterPlace, mapping.sourceExpressionPlace) = (nil, nil, nil)
+            mapping.forEachPlace = nil
             for property in mapping.propertyMappings {
                 property.place = nil
                 property.refusal = property.refusal?.withoutPlace

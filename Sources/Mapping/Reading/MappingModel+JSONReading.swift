@@ -136,6 +136,8 @@ private struct MappingModelReader {
                 member.value, text, context: context, ValueExpression.init(parsing:))
         }
         mapping.grouping = try GroupingReader(document: document, members: members, mapping: mapping).grouping()
+        mapping.forEachPlace = members["forEach"]?.value.position
+        mapping.forEach = try forEach(members["forEach"], of: mapping)
         mapping.userInfo = try userInfo(members["userInfo"])
         mapping.sourceEntityVersionHash = try document.hash(members["sourceEntityVersionHash"])
         mapping.destinationEntityVersionHash = try document.hash(members["destinationEntityVersionHash"])
@@ -144,6 +146,18 @@ private struct MappingModelReader {
         mapping.attributeMappings = try listed(members["attributes"], of: mapping)
         mapping.relationshipMappings = try listed(members["relationships"], of: mapping)
         return mapping
+    }
+
+    private func forEach(
+        _ member: JSONMember?, of mapping: EntityMapping
+    ) throws(MigrationError) -> ValueExpression? {
+        guard let member, let text = try document.string(member) else { return nil }
+        let context = MigrationError.Context(entityMapping: mapping.name)
+        if let problem = mapping.forEachProblem {
+            throw document.failure(
+                "mapping.type", problem.message, at: member.keyPosition, remedy: problem.remedy, context: context)
+        }
+        return try document.parsed(member.value, text, context: context, ValueExpression.init(parsing:))
     }
 
     private func userInfo(_ member: JSONMember?) throws(MigrationError) -> [AnyHashable: Any]? {

@@ -120,6 +120,7 @@ extension EntityMapping {
                 writer.member("sourceExpression", sourceExpression?.format)
             }
             grouping?.write(to: &writer)
+            writer.member("forEach", forEach?.format)
             if hasPolicy { writer.member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
             writer.member("convertedFrom", convertedFrom?.rawValue)

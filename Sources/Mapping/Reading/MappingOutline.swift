@@ -29,6 +29,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let distinctBy: [String]?
         /// The expressions by whose values source objects are merged; nil if none are.
         package let mergeBy: [String]?
+        /// The expression whose members make one object each; nil if every source object makes one.
+        package let forEach: String?
         package let migrationPolicy: String?
         /// The attributes, in the order of the file.
         package let attributes: [Property]
@@ -103,6 +105,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             sourceExpression: try document.string(members["sourceExpression"]),
             distinctBy: try document.strings(members["distinctBy"])?.map(\.text),
             mergeBy: try document.strings(members["mergeBy"])?.map(\.text),
+            forEach: try document.string(members["forEach"]),
             migrationPolicy: try document.string(members["migrationPolicy"]),
             attributes: try properties(members["attributes"], in: document),
             relationships: try properties(members["relationships"], in: document))
@@ -147,7 +150,7 @@ extension MappingOutline.EntityMapping {
             sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
             distinctBy: mapping.grouping.flatMap { $0.merge == nil ? $0.expressions.map(\.expression.format) : nil },
             mergeBy: mapping.grouping.flatMap { $0.merge == nil ? nil : $0.expressions.map(\.expression.format) },
-            migrationPolicy: mapping.entityMigrationPolicyClassName,
+            forEach: mapping.forEach?.format, migrationPolicy: mapping.entityMigrationPolicyClassName,
             attributes: (mapping.attributeMappings ?? []).map { .init($0) },
             relationships: (mapping.relationshipMappings ?? []).map { .init($0) })
     }

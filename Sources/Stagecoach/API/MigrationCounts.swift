@@ -13,7 +13,7 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var destinationEntity: String?
         /// Source objects of the mapping's entity.
         public var sourceObjects = 0
-        /// Source objects that the filter left out.
+        /// Source objects that the filter left out, or whose `forEach` has no members.
         public var filtered = 0
         /// Source objects that were migrated.
         public var migrated = 0

@@ -173,16 +173,28 @@ final class MappingAssociations {
         try pairs.forEachSourceInOrderOfAssociation(body)
     }
 
-    /// Shows the distinct source objects of a table that policies associated with an object that still exists, ascending.
+    /// Returns the source object and the member that an object of a mapping with `forEach` was made of. They are its first two
+    /// source objects; a source object that is a member of its own is both.
+    func origin(
+        of destination: ObjectReference
+    ) throws(MigrationError) -> (source: ObjectReference, member: ObjectReference)? {
+        var found: [ObjectReference] = []
+        try sources(of: destination, into: &found)
+        guard let first = found.first else { return nil }
+        return (first, found.count > 1 ? found[1] : first)
+    }
+
+    /// Shows the distinct source objects of a table that policies associated with an object that still exists, ascending. The
+    /// members of a `forEach` are left out.
     func forEachSource(
         inTable table: Int, whereExists exists: (ObjectReference) throws -> Bool, _ body: (Int64) throws -> Void
     ) throws {
         let cursor = try pairs.pairs()
         var last: Int64?
         while let pair = try cursor.next() {
-            guard Int(pair.source.entity) == table, pair.source.key != last, try exists(pair.destination) else {
-                continue
-            }
+            guard Int(pair.source.entity) == table, pair.source.key != last, try exists(pair.destination),
+                try mapping.forEach == nil || origin(of: pair.destination)?.source == pair.source
+            else { continue }
             last = pair.source.key
             try body(pair.source.key)
         }

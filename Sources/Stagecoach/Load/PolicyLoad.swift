@@ -138,7 +138,7 @@ final class PolicyLoad: ModelStage, LoadSource {
             let making = mappings.filter { $0.destination == entity && $0.source != nil && !$0.belongsToPreviousModel }
             let only = making.count == 1 ? making.first : nil
             var copied: [Int: AttributeDescription] = [:]
-            if let only, !only.hasPolicy { copied = try runtime.program(of: only).attributes.copiedAttributes }
+            if let only, !only.hasPolicy { copied = try runtime.creation.program(of: only).attributes.copiedAttributes }
             rules[Int64(schema.number(of: entity))] = try RowRules(
                 entity: entity, schema: schema, mapping: only, copied: copied, excuses: stage.excuses)
         }

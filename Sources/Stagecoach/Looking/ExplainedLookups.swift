@@ -35,6 +35,8 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
     /// The first answers since the last ``begin()``, and the number of all.
     private(set) var noted: [ObjectExplanation.Lookup] = []
     private(set) var count = 0
+    /// `$member` of an entity mapping with `forEach`: the first one, whose `$index` is 0; nil if there is none.
+    var member: Any??
     /// True if a lookup had more source objects than are answered.
     private(set) var isCut = false
 
@@ -48,7 +50,14 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
 
     /// The variables of a mapping's expressions. Those that only a run has are missing.
     func variables(_ object: EvaluatedSource, _ property: PropertyMapping? = nil) -> [String: Any?] {
-        ["source": object, "manager": self, "entityMapping": current.mapping, "propertyMapping": property]
+        var variables: [String: Any?] = [
+            "source": object, "manager": self, "entityMapping": current.mapping, "propertyMapping": property,
+        ]
+        if let member {
+            variables[EntityMapping.memberVariable] = .some(member)
+            variables[EntityMapping.indexVariable] = NSNumber(value: 0)
+        }
+        return variables
     }
 
     // All selectors are known: the answer to others is the reason why there is none.
@@ -82,6 +91,7 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
 
     /// Returns the reason why a mapping makes no destination object of a source object; nil if it makes one.
     private func problem(of mapping: PlannedMapping, _ object: EvaluatedSource) throws -> String? {
+        if let forEach = mapping.forEach { return "it makes an object for each member of \(forEach.format)" }
         if mapping.mayBeAssociatedByHand { return "code of its policy decides" }
         if mapping.grouping != nil { return "it may share the object of another one" }
         guard mapping.destination != nil else { return "it removes its source objects" }

@@ -86,7 +86,9 @@ final class ExplainedPlan {
     }
 
     /// Tells whether user code may change links: a policy, or an expression that gives source objects.
-    func hasPolicies(beside mapping: PlannedMapping) -> Bool { own(mapping).contains(where: \.hasPolicy) }
+    func hasPolicies(beside mapping: PlannedMapping) -> Bool {
+        own(mapping).contains { $0.hasPolicy && $0.forEach == nil }
+    }
 
     /// Tells whether a derived attribute is computed from the destination's rows and not carried over.
     func isDerived(_ attribute: AttributeDescription, of entity: EntityDescription) -> Bool {

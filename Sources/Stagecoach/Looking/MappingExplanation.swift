@@ -57,7 +57,7 @@ final class MappingExplanation {
         if let grouping = mapping.grouping {
             result.outcome = .undecided
             result.stages.append(shares(grouping))
-        } else if mapping.hasPolicy {
+        } else if mapping.hasPolicy, mapping.forEach == nil {
             notePolicy()
         }
         if let filter = mapping.filter {
@@ -73,6 +73,7 @@ final class MappingExplanation {
             if !mapping.hasPolicy { result.outcome = .removed }
             return
         }
+        if let forEach = mapping.forEach, try !enterFirstMember(of: forEach) { return }
         row[0, EntityTable.entityColumn] = .integer(Int64(plan.destination.number(of: entity)))
         row[0, EntityTable.lockColumn] = .integer(1)
         result.attributes = try mapping.attributes.map(explain)
@@ -89,6 +90,36 @@ final class MappingExplanation {
             problem = VerificationObstacle.reason(of: error)
         }
         return .init(predicate: filter.format, answer: answer, parts: parts, problem: problem)
+    }
+
+    /// Says how many objects the members of a collection make. What follows is about the object of the first one.
+    ///
+    /// - Returns: false if there are no members, and so no object.
+    private func enterFirstMember(of forEach: ValueExpression) throws -> Bool {
+        let members: [Any?]
+        do {
+            let value = try forEach.evaluate(with: object, variables: lookups.variables(object))
+            members = try ForEachValue.members(of: value) { member in
+                (member as? EvaluatedSource).map { ($0.table, $0.key) }
+            }
+        } catch {
+            result.outcome = .undecided
+            result.forEach = "The members of \(forEach.format) are not known: \(VerificationObstacle.reason(of: error))"
+            return false
+        }
+        guard let first = members.first else {
+            // No filter, but as little an object.
+            result.outcome = .filtered
+            result.forEach = "\(forEach.format) has no members, so no object is made"
+            return false
+        }
+        lookups.member = .some(first)
+        let name = (first as? EvaluatedSource)?.objectName ?? first.map { "'\($0)'" } ?? "nil"
+        result.forEach =
+            members.count == 1
+            ? "\(forEach.format) has one member, \(name), which makes this object"
+            : "\(forEach.format) has \(members.count.grouped) members, and each makes an object: this is that of the first, \(name)"
+        return true
     }
 
     private func notePolicy() {

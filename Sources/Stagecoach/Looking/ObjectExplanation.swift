@@ -123,6 +123,9 @@ public struct ObjectExplanation: Sendable, Encodable {
         public internal(set) var filter: Filter?
         /// The policy; nil if there is none.
         public internal(set) var policy: Policy?
+        /// How many objects the members of the mapping's `forEach` make, and whose is shown, as a sentence without a full stop;
+        /// nil if the mapping has none.
+        public internal(set) var forEach: String?
         /// The destination object, `Entity/p<key>`; nil if there is none, or if only a full pass tells its key.
         public internal(set) var destination: String?
         /// The attributes of the destination object.

@@ -117,7 +117,7 @@ struct CreateStage: ModelStage {
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let current = try runtime.current(mapping)
-        let program = try runtime.program(of: current)
+        let program = try runtime.creation.program(of: current)
         var slots = program.slots
         let filter = try mapping.filter.map { predicate throws(MigrationError) in
             try SourceFilter(predicate, of: mapping, slots: &slots)
@@ -130,9 +130,9 @@ struct CreateStage: ModelStage {
             try FetchedSources(modelRun: modelRun, runtime: runtime, mapping: mapping).evaluate(expression, variables)
         }
         sources.openWindow(modelRun.inputs.sourceBatch(slots: slots.columns.count), table: table)
-        runtime.scanning = program
+        runtime.creation.scanning = program
         defer {
-            runtime.scanning = nil
+            runtime.creation.scanning = nil
             sources.closeWindow()
         }
         let creation = ObjectCreation(

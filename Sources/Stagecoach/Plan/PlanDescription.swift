@@ -85,6 +85,12 @@ struct PlanDescription {
         if mapping.sourceExpression != nil {
             return ("a source expression gives the objects of \(name)", "a source expression gives its objects")
         }
+        if let forEach = mapping.forEach {
+            return (
+                "\(name) makes an object for each member of \(forEach.format)",
+                "it makes an object for each member of \(forEach.format)"
+            )
+        }
         if mapping.hasPolicy {
             return ("the manager's class sees the associations of \(name)", "the manager's class sees its associations")
         }

@@ -53,7 +53,7 @@ final class PlannedMapping {
     /// True if the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
     let belongsToPreviousModel: Bool
     /// True if a policy runs the mapping's stages: the policy that it names, or the standard one if an expression gives its
-    /// source objects, or if the manager's class sees the associations.
+    /// source objects, if each member of a collection makes an object, or if the manager's class sees the associations.
     var hasPolicy: Bool { mayBeAssociatedByHand && !belongsToPreviousModel }
     /// True if the mapping makes destination rows without user code: one for each source row, or one for each of its groups.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !belongsToPreviousModel }
@@ -62,7 +62,9 @@ final class PlannedMapping {
     /// True if its relationship mappings define all links of its objects: no user code sets any.
     var hasDeclaredLinks: Bool { isDeclarative || isRelatedByKeys && !belongsToPreviousModel }
     /// True if policy code may associate or have associated objects for the mapping, in this model's run or before.
-    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || isObserved }
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil || forEach != nil || isObserved }
+    /// The expression whose members make one object each; nil if a source object makes one.
+    var forEach: ValueExpression? { mapping.forEach }
     /// The rule by which its source objects share a destination object; nil if each makes one of its own.
     var grouping: ObjectGrouping? { mapping.grouping }
     /// True if its object takes over the links of all source objects that share it.

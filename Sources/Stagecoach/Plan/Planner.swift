@@ -109,16 +109,7 @@ struct Planner {
             )
         }
         let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
-        if let policy = all.first(where: \.hasPolicy) {
-            return (
-                .sequential,
-                policy.mapping.hasPolicy
-                    ? "entity mapping \(policy.name) has a policy"
-                    : policy.sourceExpression == nil
-                        ? "the manager's class sees the associations of entity mapping \(policy.name)"
-                        : "a source expression gives the objects of entity mapping \(policy.name)"
-            )
-        }
+        if let policy = all.first(where: \.hasPolicy) { return (.sequential, reasonForNewKeys(policy)) }
         if let sharing = all.first(where: { $0.grouping != nil && !$0.merges }) {
             return (.sequential, "source objects of entity mapping \(sharing.name) share an object")
         }
@@ -135,6 +126,15 @@ struct Planner {
             }
         }
         return (.kept, nil)
+    }
+
+    /// Returns the reason why the objects of a mapping on the policy path get new keys.
+    private func reasonForNewKeys(_ mapping: PlannedMapping) -> String {
+        if mapping.mapping.hasPolicy { return "entity mapping \(mapping.name) has a policy" }
+        if mapping.forEach != nil { return "entity mapping \(mapping.name) makes an object for each member" }
+        return mapping.sourceExpression == nil
+            ? "the manager's class sees the associations of entity mapping \(mapping.name)"
+            : "a source expression gives the objects of entity mapping \(mapping.name)"
     }
 
     /// Returns the number of source rows that a mapping reads, before its filter.

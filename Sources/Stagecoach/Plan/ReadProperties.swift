@@ -68,6 +68,7 @@ struct ReadProperties {
         guard mapping.destination != nil else { return }
         migrated.formUnion(objects)
         scope.isFilter = false
+        if let forEach = mapping.forEach { scope.variables[EntityMapping.memberVariable] = read(forEach.node, &scope) }
         // In a value expression, bare key paths start from no object.
         scope.own = []
         for attribute in mapping.attributes where !attribute.attribute.isDerived {
@@ -211,7 +212,8 @@ struct ReadProperties {
             }
             return arguments.isEmpty && isProperty ? follow([selector], from: objects, scope) : objects
         }
-        guard name == "manager", let found = ask(manager: selector, arguments, &scope) else {
+        guard ["manager", ManagerSelector.own].contains(name), let found = ask(manager: selector, arguments, &scope)
+        else {
             for argument in arguments { handed.formUnion(read(argument, &scope)) }
             return []
         }
@@ -243,8 +245,10 @@ struct ReadProperties {
     }
 }
 
-/// The functions of Core Data's manager that expressions call.
+/// The functions of the manager that expressions call: Core Data's, and this program's own.
 private enum ManagerSelector {
+    /// The variable on which the latter are called.
+    static let own = "stagecoach"
     static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
     static let fetches: Set = [fetch, "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"]
     static let sources: Set = [
@@ -257,7 +261,7 @@ private enum ManagerSelector {
         "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
         "sourceContext", "destinationContext", "sourceModel", "destinationModel", "mappingModel",
         "currentEntityMapping",
-    ])
+    ]).union(LookupSelector.ofForEach)
 }
 
 extension ExpressionNode {

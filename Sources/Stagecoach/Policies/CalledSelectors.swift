@@ -18,6 +18,9 @@ enum CalledSelectors {
         if let expression = mapping.sourceExpression {
             checked.append((entityMapping.sourceExpressionContext(mapping.modelPath), expression))
         }
+        if let expression = mapping.forEach {
+            checked.append((entityMapping.forEachContext(mapping.modelPath), expression))
+        }
         if let filter = mapping.filter {
             let place = entityMapping.context(entityMapping.sourceFilterPlace, mapping.modelPath).filled(
                 from: mapping.context)

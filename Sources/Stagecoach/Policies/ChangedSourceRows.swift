@@ -78,7 +78,7 @@ struct ChangedSourceRows {
                 let place = try runtime.sources.place(table: table, key: batch.key(row)),
                 place.entity == mapping.source, try holds(filter, batch, row)
             else { return }
-            try runtime.createDefault(for: runtime.sourceContext.object(at: place), in: mapping.mapping)
+            try runtime.creation.createDefault(for: runtime.sourceContext.object(at: place), in: mapping.mapping)
             tally.counts.mappings[mapping.index].filtered -= 1
             tally.counts.mappings[mapping.index].migrated += 1
         }

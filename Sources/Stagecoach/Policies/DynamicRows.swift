@@ -16,11 +16,11 @@ struct DynamicRows {
     /// - Complexity: O(rows); memory is the window of source rows and the open batch.
     func create(in rows: DestinationRows, _ run: DestinationRows.Run) throws {
         guard let entity = mapping.destination, let source = mapping.source else { return }
-        let program = try runtime.program(of: mapping)
+        let program = try runtime.creation.program(of: mapping)
         let number = Int64(modelRun.inputs.destinationSchema.number(of: entity))
         var made = 0
-        runtime.scanning = program
-        defer { runtime.scanning = nil }
+        runtime.creation.scanning = program
+        defer { runtime.creation.scanning = nil }
         var slots = program.slots
         let changed = try ChangedSourceRows(runtime: runtime, mapping: mapping, keys: keys, slots: &slots)
         try runtime.scan(mapping, slots) { sourceKey, row in

@@ -25,10 +25,18 @@ final class DynamicValues {
         of expression: ValueExpression, property: PropertyMapping?, in mapping: PlannedMapping,
         source: ManagedObject?, destination: ManagedObject
     ) throws -> Any? {
-        let variables: [String: Any?] = [
+        var variables: [String: Any?] = [
             "source": source, "destination": destination, "manager": manager, "entityMapping": mapping.mapping,
             "propertyMapping": property, "entityPolicy": policies[mapping],
         ]
+        if mapping.forEach != nil {
+            if let member = runtime.creation.memberAtWork {
+                variables[EntityMapping.memberVariable] = .some(member.value)
+                variables[EntityMapping.indexVariable] = NSNumber(value: member.index)
+            } else {
+                variables[EntityMapping.memberVariable] = .some(try runtime.pairs.member(of: destination, in: mapping))
+            }
+        }
         let before = manager.mappingAtWork
         manager.enter(mapping.mapping)
         let isOuter = !runtime.userCode.isInside
@@ -53,6 +61,17 @@ final class DynamicValues {
         }
     }
 
+    /// Returns the members that a mapping's `forEach` gives for a source object.
+    ///
+    /// - Throws: `value.type` (65) if the value is no list; the error of the evaluation. Both name mapping and object.
+    func members(of forEach: ValueExpression, of source: ManagedObject, in mapping: PlannedMapping) throws -> [Any?] {
+        let variables: [String: Any?] = ["source": source, "manager": manager, "entityMapping": mapping.mapping]
+        do { return try ForEachValue.members(of: forEach.evaluate(with: source, variables: variables)) } catch {
+            throw MigrationError.ofUserCode(
+                error, "The expression of \"forEach\" failed", in: context(mapping, nil, forEach, source))
+        }
+    }
+
     private func context(
         _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression,
         _ source: ManagedObject?
@@ -70,7 +89,9 @@ final class DynamicValues {
         destination: ManagedObject
     ) throws {
         for planned in attributes {
-            guard let expression = planned.expression else { continue }
+            guard let expression = planned.expression,
+                try !runtime.creation.copyMember(expression.node, planned, to: destination.place)
+            else { continue }
             let property = mapping.mapping.attributeMapping(named: planned.attribute.name)
             let value = try value(
                 of: expression, property: property, in: mapping, source: source, destination: destination)

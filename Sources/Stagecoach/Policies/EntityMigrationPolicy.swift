@@ -35,7 +35,7 @@ open class EntityMigrationPolicy: NSObject {
     open func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
-        try manager.runtime().createDefault(for: sInstance, in: mapping)
+        try manager.runtime().creation.createDefault(for: sInstance, in: mapping)
     }
 
     /// Called after the last object of the entity mapping is created.

@@ -7,10 +7,11 @@ import Mapping
 ///
 /// It is queried for every object, so the usual answer costs one comparison of numbers.
 final class MappingEdits {
-    private let mappings: [PlannedMapping]
+    let mappings: [PlannedMapping]
     private let resolution: MappingResolution
     private let firstVersion = PropertyMapping.changes
     private var known: [ObjectIdentifier: Known] = [:]
+    @exclusivity(unchecked) private var lastPlanned: PlannedMapping?
 
     private struct Known {
         /// Retained, so that no other mapping gets the same identity.
@@ -25,6 +26,31 @@ final class MappingEdits {
         model.entityMappings = mappings.map(\.mapping)
         resolution = MappingResolution(
             model: model, source: source, destination: destination, observed: mappings.last?.observed ?? [])
+    }
+
+    /// Returns the plan of a mapping, or of the one of its name, as it was when the run began.
+    ///
+    /// - Throws: `manager.unknownMapping` (65).
+    func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
+        if let last = lastPlanned, last.mapping === mapping { return last }
+        // The same mapping may have run in a previous model: the last one is at work now.
+        if let same = mappings.last(where: { $0.mapping === mapping }) {
+            lastPlanned = same
+            return same
+        }
+        guard let named = mappings.last(where: { $0.name == mapping.name }) else {
+            throw MigrationError(
+                "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
+                context: .init(entityMapping: mapping.name))
+        }
+        return named
+    }
+
+    /// Returns the plan of a mapping as it is now.
+    ///
+    /// - Throws: `manager.unknownMapping` (65); the errors of loading a mapping model: `expression.…`, `mapping.…` (78).
+    func current(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
+        try current(mapping, planned(mapping))
     }
 
     /// Returns the plan of the mapping as it is now.

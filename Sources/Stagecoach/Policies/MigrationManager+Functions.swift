@@ -12,6 +12,9 @@ extension MigrationManager: ExpressionFunctions {
         case destinationInstancesByRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
         case sourceInstances = "sourceInstancesForEntityMappingNamed:destinationInstances:"
         case sourceInstancesOlder = "sourceInstancesForEntityMappingName:destinationInstances:"
+        case objectsBySource = "objectsOfEntityMapping:source:"
+        case objectsByMember = "objectsOfEntityMapping:member:"
+        case objectsBySourceAndMember = "objectsOfEntityMapping:source:member:"
         case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
         case fetchRequestWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
         case valueForKey = "valueForKey:"
@@ -66,6 +69,16 @@ extension MigrationManager: ExpressionFunctions {
             return try lookup(try values.next(Any?.self), selector) {
                 sourceInstances(forEntityMappingName: name, destinationInstances: $0)
             }
+        case .objectsBySource:
+            return try runtime().pairs.objects(
+                ofMapping: try values.next(String.self), source: try values.next(ManagedObject?.self))
+        case .objectsByMember:
+            return try runtime().pairs.objects(
+                ofMapping: try values.next(String.self), member: try values.next(ManagedObject?.self))
+        case .objectsBySourceAndMember:
+            return try runtime().pairs.objects(
+                ofMapping: try values.next(String.self), source: try values.next(ManagedObject?.self),
+                member: try values.next(ManagedObject?.self))
         case .fetchRequest:
             return try fetchRequest(try values.next(String.self), try values.next(String?.self), false)
         case .fetchRequestWithSubentities:

@@ -242,7 +242,7 @@ open class MigrationManager: NSObject {
         sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
         for entityMapping: EntityMapping
     ) {
-        running?.recording { try $0.associate(sourceInstance, destinationInstance, entityMapping) }
+        running?.recording { try $0.pairs.add(sourceInstance, destinationInstance, entityMapping) }
     }
 
     /// Returns the destination objects that a mapping made from the given source objects: in the order of the source
@@ -250,7 +250,7 @@ open class MigrationManager: NSObject {
     open func destinationInstances(
         forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
     ) -> [ManagedObject] {
-        running?.recording { try $0.destinationInstances(mappingName, sourceInstances) } ?? []
+        running?.recording { try $0.pairs.destinationInstances(mappingName, sourceInstances) } ?? []
     }
 
     /// Calls a closure with all destination objects that a mapping made, one after the other: what
@@ -266,14 +266,14 @@ open class MigrationManager: NSObject {
     open func forEachDestinationInstance(
         forEntityMappingName mappingName: String, _ body: (ManagedObject) throws -> Void
     ) throws {
-        try runtime().forEachDestinationInstance(mappingName, body)
+        try runtime().pairs.forEachDestinationInstance(mappingName, body)
     }
 
     /// Returns the source objects from which a mapping made the given destination objects. Nil gives all.
     open func sourceInstances(
         forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
     ) -> [ManagedObject] {
-        running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
+        running?.recording { try $0.pairs.sourceInstances(mappingName, destinationInstances) } ?? []
     }
 
     /// Registers the methods of a subclass that value expressions call: `FUNCTION($manager, 'selector:', …)`.

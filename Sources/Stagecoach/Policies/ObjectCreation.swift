@@ -7,7 +7,7 @@ final class ObjectCreation {
     let mapping: PlannedMapping
     let runtime: PolicyRuntime
     let source: EntityDescription
-    let program: PolicyRuntime.CreationProgram
+    let program: CreationProgram
     private let policy: EntityMigrationPolicy
     private let manager: MigrationManager
     private let filter: SourceFilter?
@@ -28,7 +28,7 @@ final class ObjectCreation {
     ///   object.
     init(
         mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
-        runtime: PolicyRuntime, program: PolicyRuntime.CreationProgram, filter: SourceFilter?,
+        runtime: PolicyRuntime, program: CreationProgram, filter: SourceFilter?,
         slots: SourceColumns, variables: [String: Any?], failure: @escaping (any Error, ManagedObject) -> any Error
     ) {
         self.mapping = mapping
@@ -46,7 +46,8 @@ final class ObjectCreation {
 
     /// Starts to prepare rows for the default method, if its results can be predicted.
     func beginPreparing() {
-        guard filter == nil, runtime.observer == nil, mapping.dynamicAttributes.isEmpty,
+        guard filter == nil, runtime.creation.observer == nil, mapping.forEach == nil,
+            mapping.dynamicAttributes.isEmpty,
             !program.attributes.handlesFiles, !program.attributes.mayCut,
             let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
         else { return }
@@ -54,7 +55,7 @@ final class ObjectCreation {
             mapping: mapping, entity: entity, sourceTable: sourceTable, program: program.attributes,
             objects: runtime.objects, sources: runtime.sources, associations: runtime.associations[mapping.index])
         prepared = rows
-        runtime.prepare(rows, of: mapping)
+        runtime.creation.prepare(rows, of: mapping)
     }
 
     /// Ends the current batch.
@@ -64,7 +65,7 @@ final class ObjectCreation {
     func endPreparing() {
         guard let prepared else { return }
         prepared.rows.dropTaken()
-        runtime.prepare(nil, of: mapping)
+        runtime.creation.prepare(nil, of: mapping)
         self.prepared = nil
     }
 
@@ -75,7 +76,7 @@ final class ObjectCreation {
         for row in rows {
             if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
             let key = sources.window.key(row)
-            guard runtime.isCurrent(key, table, slots) else {
+            guard runtime.creation.isCurrent(key, table, slots) else {
                 try createChanged(entity, table, key)
                 continue
             }
@@ -88,7 +89,7 @@ final class ObjectCreation {
     ///
     /// - Parameter row: the object's row in the current batch; nil if it is not there.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
-        guard runtime.isCurrent(key, table, slots) else { return try createChanged(entity, table, key) }
+        guard runtime.creation.isCurrent(key, table, slots) else { return try createChanged(entity, table, key) }
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
         runtime.userCode.enter(entity)
         try create(row)
@@ -133,7 +134,7 @@ final class ObjectCreation {
     private func call(_ object: ManagedObject) throws {
         let runtime = runtime
         try runtime.failures.rethrow()
-        runtime.beginCreating(mapping.index, from: object.key)
+        runtime.creation.begin(mapping.index, from: object.key)
         UserCodeNotes.enter(key: object.key)
         do {
             try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
@@ -142,7 +143,7 @@ final class ObjectCreation {
             throw failure(error, object)
         }
         if let error = runtime.modelRun.services.cancellation.error { throw error }
-        runtime.endCreating(in: &line)
+        runtime.creation.end(in: &line)
     }
 }
 

@@ -1,6 +1,7 @@
 import Diagnostics
 
-/// The policy objects: one for each entity mapping that names a policy or has a source expression of its own, from its
+/// The policy objects: one for each entity mapping that names a policy, has a source expression of its own, or makes an
+/// object for each member, from its
 /// begin to its end.
 final class Policies {
     private var byMapping: [Int: EntityMigrationPolicy] = [:]
@@ -13,7 +14,7 @@ final class Policies {
         let registry = manager.policies
         for mapping in mappings where mapping.hasPolicy {
             guard mapping.mapping.hasPolicy else {
-                byMapping[mapping.index] = EntityMigrationPolicy()
+                byMapping[mapping.index] = mapping.forEach == nil ? EntityMigrationPolicy() : MemberPolicy()
                 continue
             }
             let name = mapping.mapping.entityMigrationPolicyClassName ?? ""

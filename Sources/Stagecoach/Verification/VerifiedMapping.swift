@@ -66,6 +66,7 @@ struct VerifiedMapping {
         case .other: obstacle = "an expression gives its source objects"
         }
         if mapping.grouping != nil { obstacle = "source objects share them" }
+        if mapping.forEach != nil { obstacle = "each member of a collection makes one" }
         if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
         self.filter = filter
         self.obstacle = obstacle

@@ -22,6 +22,7 @@ enum ExplainWording {
             lines.append("  filter \(filter.predicate): \(answer)")
             lines += parts(filter.parts)
         }
+        if let forEach = mapping.forEach { lines.append("  forEach: \(forEach)") }
         for property in mapping.attributes + mapping.relationships { lines += self.lines(property) }
         for broken in mapping.broken {
             let weight = broken.isWarning ? ", a warning as the source has the rule too" : ""

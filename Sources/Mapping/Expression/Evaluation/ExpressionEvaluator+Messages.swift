@@ -39,8 +39,11 @@ extension ExpressionEvaluator {
         throw ProgramFault.unsupported("a value of type \(target.label) has no selector '\(selector)'")
     }
 
-    /// Evaluates a conversion function.
+    /// Evaluates a function of this program's own: a conversion, or a lookup that the manager performs.
     func conversion(_ selector: String, _ nodes: [ExpressionNode]) throws -> EvaluatedValue {
+        if LookupSelector.ofForEach.contains(selector) {
+            return try message(selector, to: evaluate(.variable("manager")), nodes)
+        }
         guard let function = ConversionFunction.all[selector], function.arguments.count == nodes.count else {
             throw ProgramFault.unsupported("$\(ConversionFunction.variable) has no function '\(selector)'")
         }

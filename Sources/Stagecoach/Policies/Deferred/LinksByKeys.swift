@@ -25,7 +25,7 @@ struct LinksByKeys {
                 guard !pairs.hasPairs else { return nil }
                 continue
             }
-            guard mapping.sourceExpression == nil, !pairs.hasLatePairs else { return nil }
+            guard mapping.sourceExpression == nil, mapping.forEach == nil, !pairs.hasLatePairs else { return nil }
             guard pairs.hasPairs else { continue }
             guard let table = mapping.sourceTable, let entity = mapping.destination,
                 let ranked = try pairs.pairs.rankedSources(entity: table, destinationEntity: entity.index)
