@@ -198,7 +198,7 @@ final class DestinationRun {
         var rejects = loaded.rejects
         rejects?.file = rejectFile?.path
         let corrected = try migration.correctedBookkeeping(prepared)
-        let notes = RunNotes.notes(
+        let notes = RunNotes(
             counts: run.tally.counts, tables: loaded.tables, schema: run.inputs.destinationSchema, options: options,
             source: prepared.source, foreign: try prepared.source.foreignTables(beside: prepared.layout),
             existing: existing, missing: external.missing, history: loaded.historyNote,
@@ -207,7 +207,8 @@ final class DestinationRun {
             repairs: plan.repairs ?? [], corrected: corrected ?? [], unmapped: plan.unmapped,
             layout: (plan.layout ?? []) + loaded.missing,
             unknownHashes: appends ? [] : migration.unknownHashes(prepared), links: loaded.linksNotMade,
-            orders: loaded.ordersNotKept, cuts: loaded.valuesCut ?? [])
+            orders: loaded.ordersNotKept, cuts: loaded.valuesCut ?? []
+        ).sentences
         return MigrationReport(
             source: OpenFolders.shown(migration.sourcePath), destination: OpenFolders.shown(migration.destinationPath),
             mappingModels: migration.mappingModels.count, isAppended: appends, counts: run.tally.counts,

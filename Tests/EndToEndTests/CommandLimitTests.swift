@@ -78,6 +78,30 @@ struct CommandLimitTests {
         #expect(try Self.files(folder) == ["libPolicies.so", PolicyLibrary.stagecoach, "new.sqlite", "old.sqlite"])
     }
 
+    @Test("16 open files are enough, by rows and by objects, with spill files in dozens")
+    func openFiles() throws {
+        let folder = try TemporaryFolder()
+        #expect(try CommandBinary.run(["demo", "--keep", "."], in: folder.path).code == 0)
+        try """
+        { "formatVersion": 2, "unlisted": "infer", "entityMappings": [
+          { "name": "Books", "sourceEntity": "Book", "destinationEntity": "Book",
+            "sourceExpression": "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:includesSubentities:', 'Book', 'pageCount > 0', YES), $manager.sourceContext, NO)" } ] }
+        """.write(toFile: folder.file("objects.json"), atomically: true, encoding: .utf8)
+        for (name, mapping) in [("rows", [String]()), ("objects", ["--mapping", "objects.json"])] {
+            var stores: [Data] = []
+            for (number, through) in [[Self.prlimit, "--nofile=16"], []].enumerated() {
+                let outcome = try CommandBinary.run(
+                    [
+                        "migrate", "Library.sqlite", "\(name)\(number).sqlite", "--to", "Library.xcdatamodeld",
+                        "--memory-limit", "64M",
+                    ] + mapping, in: folder.path, through: through)
+                #expect(outcome.code == 0, "\(name): \(outcome.messages)")
+                stores.append(try Data(contentsOf: URL(fileURLWithPath: folder.file("\(name)\(number).sqlite"))))
+            }
+            #expect(stores[0] == stores[1], "\(name)")
+        }
+    }
+
     @Test("Without a thread for signals, SIGTERM ends a run at once with 75; the same command goes on")
     func signal() throws {
         let source = try CommandBinary.librarySource()

@@ -82,7 +82,8 @@ package final class SourceChanges {
         -> Int64?
     {
         let source = layout.tables[table]
-        return try greatest(source.columns[column], source.name, where: source.columns[reference], is: key)
+        return try greatest(
+            source.columns[column], source.name, where: "\(source.columns[reference].quoted) = ?1", key)
     }
 
     // MARK: - Links of join tables
@@ -136,11 +137,21 @@ package final class SourceChanges {
         try run("DELETE FROM temp.\(join.name.quoted) WHERE \(join.sides[side].column.quoted) = ?1", key)
     }
 
-    /// Returns the greatest place among the objects that an object on a side is linked to; nil if there is none.
-    package func greatestPlace(of key: Int64, joinTable: Int, side: Int) throws(MigrationError) -> Int64? {
+    /// Returns the greatest place among the objects that an object on a side is linked to; nil if there is none. Links to rows
+    /// that do not exist are no members.
+    ///
+    /// - Parameter table: the table of the objects that it is linked to.
+    package func greatestPlace(
+        of key: Int64, joinTable: Int, side: Int, to table: Int
+    ) throws(MigrationError) -> Int64? {
         let join = layout.joinTables[joinTable]
         guard let order = join.sides[1 - side].orderColumn else { return nil }
-        return try greatest(order, join.name, where: join.sides[side].column, is: key)
+        let (own, other) = (join.sides[side].column.quoted, join.sides[1 - side].column.quoted)
+        return try greatest(
+            order, join.name,
+            where:
+                "\(own) = ?1 AND EXISTS (SELECT 1 FROM \(layout.tables[table].name.quoted) AS t WHERE t.Z_PK = \(other))",
+            key)
     }
 
     // MARK: - Copies
@@ -194,9 +205,9 @@ package final class SourceChanges {
     }
 
     private func greatest(
-        _ column: String, _ table: String, where reference: String, is key: Int64
+        _ column: String, _ table: String, where condition: String, _ key: Int64
     ) throws(MigrationError) -> Int64? {
-        let sql = "SELECT max(\(column.quoted)) FROM \(table.quoted) WHERE \(reference.quoted) = ?1"
+        let sql = "SELECT max(\(column.quoted)) FROM \(table.quoted) WHERE \(condition)"
         let statement = try store.pool.take(sql)
         defer { store.pool.give(statement, sql: sql) }
         statement.bind(key, at: 1)

@@ -2,21 +2,37 @@ import CoreDataStore
 import Diagnostics
 import Foundation
 
-/// The notes of the report for the user, as sentences.
-enum RunNotes {
-    static func notes(
-        counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
-        missing: [ExternalFiles.Missing] = [],
-        history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
-        corrected: [CorrectedBookkeeping] = [],
-        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [], unknownHashes: [String] = [],
-        links: [LinksNotMade] = [],
-        orders: [OrdersNotKept] = [], cuts: [ValuesCut] = []
-    ) -> [String] {
+/// What the notes of a report tell of a run, and the notes themselves.
+struct RunNotes {
+    let counts: MigrationCounts
+    let tables: [PlannedTable]
+    let schema: StoreSchema
+    let options: MigrationOptions
+    let source: SourceStore
+    let foreign: ForeignTables
+    /// The store that was appended to; nil if the run made one.
+    let existing: ExistingStore?
+    /// Some of the files of external data that are missing.
+    let missing: [ExternalFiles.Missing]
+    /// A sentence on persistent history, and one on mirroring; nil if there is nothing to say.
+    let history: String?
+    let mirroring: String?
+    let repairs: [MigrationPlan.Repair]
+    let corrected: [CorrectedBookkeeping]
+    let unmapped: [MigrationPlan.Unmapped]
+    /// Sentences on the layout of the destination.
+    let layout: [String]
+    /// The entities whose version hash is known to Core Data only.
+    let unknownHashes: [String]
+    let links: [LinksNotMade]
+    let orders: [OrdersNotKept]
+    let cuts: [ValuesCut]
+
+    /// The notes for the user, a sentence each without a full stop.
+    var sentences: [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         notes += corrected.flatMap(\.sentences)
-        notes += renumbered(tables, schema, appends: existing != nil, options)
+        notes += renumbered
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
             notes.append(
                 "\(count.counted("object")) of \(entity) \(count == 1 ? "has" : "have") no entity mapping and "
@@ -47,7 +63,7 @@ enum RunNotes {
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         notes += (counts.oneSidedLinks ?? []).map(\.sentence)
         notes += LinkLosses.notes(links, orders, beside: counts.nilReferences) + cuts.map(\.sentence)
-        if let changes = changedSources(counts) { notes.append(changes) }
+        if let changedSources { notes.append(changedSources) }
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
@@ -77,7 +93,7 @@ enum RunNotes {
     }
 
     /// The note on source objects that policies changed or deleted; nil if there are none.
-    private static func changedSources(_ counts: MigrationCounts) -> String? {
+    private var changedSources: String? {
         let changes = [(counts.changedSources, "changed"), (counts.deletedSources, "deleted")].compactMap {
             count, verb in count.map { "\(verb) \($0.counted("source object"))" }
         }
@@ -86,14 +102,12 @@ enum RunNotes {
     }
 
     /// The note on objects that get keys of their own.
-    private static func renumbered(
-        _ tables: [PlannedTable], _ schema: StoreSchema, appends: Bool, _ options: MigrationOptions
-    ) -> [String] {
+    private var renumbered: [String] {
         let renumbered = Set(tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }.map(\.table)).sorted()
         if renumbered.isEmpty { return [] }
         let objects = renumbered.map { schema.model.entity(at: schema.tables[$0].root).definition.name }
         let subject = "Objects of \(objects.joined(separator: ", ")) have"
-        if appends {
+        if existing != nil {
             return [
                 subject
                     + " keys after those of the destination: stored object URIs of the source do not point to them"

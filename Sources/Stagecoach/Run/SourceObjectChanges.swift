@@ -177,7 +177,9 @@ final class SourceObjectChanges {
         switch layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order?), .toManyHidden(let table, let column, let order?):
             last = try stored.greatest(order, table: table, where: column, is: key)
-        case .join(let table, let side): last = try stored.greatestPlace(of: key, joinTable: table, side: side)
+        case .join(let table, let side):
+            last = try stored.greatestPlace(
+                of: key, joinTable: table, side: side, to: layout.schema.tableIndex(of: relationship.destination))
         default: return nil
         }
         return OrderingKey.next(after: last ?? OrderingKey.before)

@@ -101,7 +101,8 @@ enum InspectWording {
                 "destination version hash": mapping.destinationEntityVersionHash, "source filter": mapping.sourceFilter,
                 "source expression": mapping.sourceExpression,
                 "distinct by": mapping.distinctBy?.joined(separator: ", "),
-                "merged by": mapping.mergeBy?.joined(separator: ", "), "migration policy": mapping.migrationPolicy,
+                "merged by": mapping.mergeBy?.joined(separator: ", "), "for each": mapping.forEach,
+                "migration policy": mapping.migrationPolicy,
             ])
             let rows = (mapping.attributes + mapping.relationships).map {
                 [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]
