@@ -12,9 +12,9 @@ struct CommandGroupingTests {
         <relationship name="tags" toMany="YES" optional="YES" deletionRule="Nullify" destinationEntity="Tag"/>
         """
 
-    private static let mapping = ["--mapping", "mapping.json"]
+    static let mapping = ["--mapping", "mapping.json"]
 
-    private static func inputs() throws -> VersionedInputs {
+    static func inputs() throws -> VersionedInputs {
         let tag = #"<entity name="Tag"><attribute name="name" \#(text)/></entity>"#
         return try VersionedInputs(
             "\(song)</entity>\(tag)",
@@ -35,7 +35,7 @@ struct CommandGroupingTests {
     }
 
     /// Writes a mapping file whose mapping of artists has some more keys.
-    private static func write(_ keys: String, to inputs: VersionedInputs) throws {
+    static func write(_ keys: String, to inputs: VersionedInputs) throws {
         try """
         { "formatVersion": 2, "unlisted": "infer", "entityMappings": [
           { "name": "SongToArtist", "sourceEntity": "Song", "destinationEntity": "Artist", \(keys),

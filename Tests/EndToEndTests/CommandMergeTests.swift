@@ -22,10 +22,10 @@ struct CommandMergeTests {
         inverseName="parts" inverseEntity="Tag"/></entity>
         """
 
-    private static let mapping = ["--mapping", "mapping.json"]
+    static let mapping = ["--mapping", "mapping.json"]
 
     /// Tags 1, 3 and 4 are named alike, if case does not count; 5 has no name.
-    private static func inputs() throws -> VersionedInputs {
+    static func inputs() throws -> VersionedInputs {
         try VersionedInputs(
             entities, entities + "<entity name=\"Zone\"><attribute name=\"x\" \(text)/></entity>"
         ) {
@@ -57,7 +57,7 @@ struct CommandMergeTests {
     }
 
     /// Writes a mapping file whose mapping of tags has some more keys.
-    private static func write(_ keys: String, to inputs: VersionedInputs) throws {
+    static func write(_ keys: String, to inputs: VersionedInputs) throws {
         try """
         { "formatVersion": 2, "unlisted": "infer", "entityMappings": [
           { "name": "TagToTag", "sourceEntity": "Tag", "destinationEntity": "Tag", \(keys) }
@@ -123,6 +123,8 @@ struct CommandMergeTests {
         }
         let verified = try inputs.run(["verify", "old.sqlite", "new.sqlite"], Self.mapping)
         #expect(verified.code == 0, "\(verified.output)\(verified.messages)")
+        #expect(verified.output.contains("The destination is what the migration makes"), "\(verified.output)")
+        #expect(verified.output.contains("3 of 3 objects, 2 sharing the object of another one"), "\(verified.output)")
     }
 
     @Test(

@@ -62,7 +62,14 @@ final class ExpectedLinks {
         isOrdered = [pair.near.isOrdered, pair.far?.isOrdered == true && !pair.isReflexive]
         try tables.begin(isUnique: pair.kind != .manyToMany)
         insert = try tables.connection.prepare(Self.insertion(pair.kind))
-        insertPlace = try tables.connection.prepare("INSERT INTO place VALUES (?1, ?2, ?3, ?4, ?5)")
+        // An owner that finds a member several times gives it the first of its places.
+        insertPlace = try tables.connection.prepare(
+            """
+            INSERT INTO place VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (side, owner, member) DO UPDATE SET place = excluded.place, source = excluded.source
+            WHERE (coalesce(excluded.place, 9223372036854775807), excluded.source)
+                < (coalesce(place, 9223372036854775807), source)
+            """)
     }
 
     /// Returns the statement that adds a claim to those that hold so far.
@@ -136,7 +143,7 @@ final class ExpectedLinks {
         for (mapping, property, expression) in plan.expressions(of: relationship, model: model) {
             if !relationship.isToMany { deciding.insert(mapping.index) }
             if let step = plan.step(of: relationship, expression, mapping) {
-                try claim(step, side, mapping)
+                try claim(step, of: relationship, side, mapping)
             } else {
                 try evaluate(expression, property, relationship, side, mapping)
             }
@@ -144,7 +151,9 @@ final class ExpectedLinks {
     }
 
     /// Adds the links that one relationship of the source object gives, or the source object itself.
-    private func claim(_ step: VerificationPlan.Step, _ side: Int, _ mapping: VerifiedMapping) throws {
+    private func claim(
+        _ step: VerificationPlan.Step, of relationship: RelationshipDescription, _ side: Int, _ mapping: VerifiedMapping
+    ) throws {
         let candidates = step.candidates.filter { isWanted($0, side) }.map {
             (index: $0.index, keys: storage.keys[$0.index])
         }
@@ -156,7 +165,7 @@ final class ExpectedLinks {
         func add(_ ownerKey: Int64, _ memberKey: Int64, _ order: Int64?) throws {
             guard let owner = try keys?.destination(of: ownerKey) else { return }
             for candidate in candidates {
-                guard let member = try candidate.keys?.destination(of: memberKey) else { continue }
+                guard let member = try candidate.keys?.found(of: memberKey) else { continue }
                 try self.add(
                     LinkClaim(
                         mapping: index, ownerSource: ownerKey, candidate: candidate.index,
@@ -164,9 +173,14 @@ final class ExpectedLinks {
                         member: member, order: order), side)
             }
         }
+        if mapping.merges, let keys {
+            return try MergedSourceLinks(context: context, tables: tables, keys: keys, fills: mapping.fills)
+                .forEach(step, filling: relationship, add)
+        }
         if let old = step.relationship {
             guard let sorting = step.sorting else { return try context.forEachSourceLink(of: old, add) }
-            return try context.forEachSourceLink(of: old, orderedBy: sorting, add)
+            // Members without a value come first.
+            return try context.forEachSourceLink(of: old, orderedBy: sorting) { try add($0, $1, $2 ?? .min) }
         }
         let owners = keys?.pairs()
         while let owner = try owners?.next() { try add(owner.source, owner.source, nil) }
@@ -228,14 +242,23 @@ final class ExpectedLinks {
         let owners = storage.keys[mapping.index]?.pairs()
         while let owner = try owners?.next() {
             _ = try rows.advance(to: owner.source)
-            let object = EvaluatedSource(entity: entity, table: table, key: owner.source, objects: context.objects)
-            let value = try expression.evaluate(
-                with: object,
-                variables: [
-                    "source": object, "manager": context.manager, "entityMapping": mapping.mapping,
-                    "propertyMapping": property,
-                ])
-            for (position, member) in ValueBridge.items(of: value).enumerated() {
+            let others = try mapping.merges ? storage.keys[mapping.index]?.others(of: owner.source) ?? [] : []
+            let objects = ([owner.source] + others).map {
+                EvaluatedSource(entity: entity, table: table, key: $0, objects: context.objects)
+            }
+            // A to-one takes the member of the kept source object; its key paths may be filled.
+            let sources: [NSObject] =
+                relationship.isToMany ? objects : [mapping.fills ? FilledSource(objects) : objects[0]]
+            let found = try sources.flatMap { object in
+                ValueBridge.items(
+                    of: try expression.evaluate(
+                        with: object,
+                        variables: [
+                            "source": object, "manager": context.manager, "entityMapping": mapping.mapping,
+                            "propertyMapping": property,
+                        ]))
+            }
+            for (position, member) in found.enumerated() {
                 guard let result = member as? VerifiedResult else {
                     throw VerificationObstacle("its expression gives other objects than those of a lookup")
                 }
@@ -331,15 +354,20 @@ final class ExpectedLinks {
     }
 
     /// Notes the owners of a table that mappings make: whether a previous model's does, and whether it copies keys
-    /// (1) or orders by an attribute (2).
+    /// (1) or orders by an attribute, or by the places among the members of merged objects (2).
     private func noteOwners(table: Int, side: Int) throws(MigrationError) {
         try tables.connection.execute("DELETE FROM owner")
         let note = try tables.connection.prepare("INSERT INTO owner VALUES (?1, ?2, ?3)")
         var owners = try storage.rows(ofTable: table)
         while let owner = owners.current {
-            try note.run(
-                owner.key, plan.mappings[owner.mapping].model == model ? 0 : 1,
-                copiesOrder[side].contains(owner.mapping) ? 1 : sorts[side].contains(owner.mapping) ? 2 : 0)
+            var order: Int64 = sorts[side].contains(owner.mapping) ? 2 : 0
+            if copiesOrder[side].contains(owner.mapping) {
+                let merged =
+                    plan.mappings[owner.mapping].merges
+                    ? try storage.keys[owner.mapping]?.others(of: owner.source) ?? [] : []
+                order = merged.isEmpty ? 1 : 2
+            }
+            try note.run(owner.key, plan.mappings[owner.mapping].model == model ? 0 : 1, order)
             try owners.advance()
         }
     }

@@ -22,6 +22,8 @@ struct ExpectedObjects {
         var filtered = 0
         var rejected = 0
         var made = 0
+        /// Those that share the object of another one.
+        var shared = 0
     }
 
     /// Fills the storage.
@@ -56,21 +58,11 @@ struct ExpectedObjects {
                 var count = Counts()
                 defer { counts[mapping.index] = count }
                 var highest = next[table]
-                try each(mapping) { key, passes, isRejected in
-                    count.objects += 1
-                    guard passes else {
-                        count.filtered += 1
-                        return
-                    }
-                    guard plan.obstacles[table] == nil else { return }
+                try eachMaker(mapping, keys, &count) { key in
+                    guard plan.obstacles[table] == nil else { return nil }
                     given[table] += 1
                     highest = kept[table] ? max(highest, key) : highest + 1
-                    guard !isRejected else {
-                        count.rejected += 1
-                        return
-                    }
-                    count.made += 1
-                    try keys?.append(source: key, destination: kept[table] ? key : highest)
+                    return kept[table] ? key : highest
                 }
                 try keys?.seal()
                 next[table] = highest
@@ -92,37 +84,94 @@ struct ExpectedObjects {
         return (counts, given, made)
     }
 
-    /// Calls a closure with the source objects of a mapping, by ascending key.
-    private func each(_ mapping: VerifiedMapping, _ body: (Int64, Bool, Bool) throws -> Void) throws {
+    /// Adds the keys of a mapping's objects, and counts its source objects.
+    ///
+    /// - Parameter give: returns the destination key for a source object that makes an object, by ascending key; nil if the
+    ///   table cannot be worked out.
+    private func eachMaker(
+        _ mapping: VerifiedMapping, _ keys: ExpectedKeys?, _ count: inout Counts,
+        _ give: (Int64) -> Int64?
+    ) throws {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
-        let filter = mapping.obstacle == nil ? mapping.filter : nil
-        let rows = try SequentialRows(
-            objects.source, plan.source, table: table, columns: filter == nil ? [] : nil,
-            entities: [entity.index], noteRead: noteRead)
-        if filter != nil { objects.pass = (table, rows) }
-        defer { objects.pass = nil }
+        let rejected = rejects.keys(ofMapping: mapping.name)
+        func make(_ key: Int64) throws {
+            guard let destination = give(key) else { return }
+            guard !rejected.contains(key) else {
+                count.rejected += 1
+                return
+            }
+            count.made += 1
+            try keys?.append(source: key, destination: destination)
+        }
         let object = EvaluatedSource(entity: entity, table: table, key: 0, objects: objects)
         let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
-        let rejected = rejects.keys(ofMapping: mapping.name)
-        manager.enter(mapping)
-        while try rows.advance() {
-            let key = rows.key
-            var passes = true
-            if let filter {
-                object.key = key
-                do {
-                    passes = try filter.filterTruth(of: object, variables: variables) == true
-                } catch let error as MigrationError where error.category == .io {
-                    throw error
-                } catch {
-                    findings.skip(mapping.name, "its filter: \(VerificationObstacle.reason(of: error))")
-                    if let destination = plan.destinationTable(mapping), plan.obstacles[destination] == nil {
-                        plan.obstacles[destination] = "the filter of entity mapping \(mapping.name) cannot be evaluated"
-                    }
+        guard mapping.obstacle == nil, let grouping = mapping.grouping else {
+            return try each(mapping, of: object, variables) { _, passes in
+                count.objects += 1
+                guard passes else {
+                    count.filtered += 1
                     return
                 }
+                try make(object.key)
             }
-            try body(key, passes, !rejected.isEmpty && rejected.contains(key))
+        }
+        let groups = ExpectedGroups(grouping, of: object, plan, variables, storage)
+        var scratch: [UInt8] = []
+        try each(mapping, of: object, variables) { rows, passes in
+            count.objects += 1
+            if try !passes || !groups.add(object.key, rows, scratch: &scratch) { count.filtered += 1 }
+        }
+        let shared = storage.sharedObjects()
+        try groups.finish { key, maker in
+            guard key != maker else { return try make(key) }
+            count.shared += 1
+            try shared.add(key, sharingWith: maker)
+        }
+        try shared.finish()
+        keys?.shared = shared
+    }
+
+    /// Calls a closure with the source objects of a mapping, by ascending key, and whether they pass its filter. What cannot be
+    /// evaluated ends the walk, and the destination table is not worked out.
+    private func each(
+        _ mapping: VerifiedMapping, of object: EvaluatedSource, _ variables: [String: Any?],
+        _ body: (SequentialRows, Bool) throws -> Void
+    ) throws {
+        let filter = mapping.obstacle == nil ? mapping.filter : nil
+        let grouping = mapping.obstacle == nil ? mapping.grouping : nil
+        let rows = try SequentialRows(
+            objects.source, plan.source, table: object.table, columns: filter == nil && grouping == nil ? [] : nil,
+            entities: [object.entity.index], noteRead: noteRead)
+        if filter != nil || grouping != nil { objects.pass = (object.table, rows) }
+        defer { objects.pass = nil }
+        /// Runs a closure; false if it fails to evaluate.
+        func evaluate(_ what: String, _ closure: () throws -> Void) throws -> Bool {
+            do { try closure() } catch let error as MigrationError where error.category == .io {
+                throw error
+            } catch {
+                findings.skip(mapping.name, "its \(what): \(VerificationObstacle.reason(of: error))")
+                if let destination = plan.destinationTable(mapping), plan.obstacles[destination] == nil {
+                    plan.obstacles[destination] = "the \(what) of entity mapping \(mapping.name) cannot be evaluated"
+                }
+                return false
+            }
+            return true
+        }
+        manager.enter(mapping)
+        while try rows.advance() {
+            object.key = rows.key
+            var passes = true
+            if let filter {
+                let isKnown = try evaluate("filter") {
+                    passes = try filter.filterTruth(of: object, variables: variables) == true
+                }
+                guard isKnown else { return }
+            }
+            guard let grouping else {
+                try body(rows, passes)
+                continue
+            }
+            guard try evaluate("\"\(grouping.keyName)\"", { try body(rows, passes) }) else { return }
         }
     }
 }

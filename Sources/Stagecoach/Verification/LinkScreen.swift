@@ -2,6 +2,7 @@ import CoreDataStore
 import ManagedModel
 import Mapping
 import Rows
+import SpillStorage
 
 /// Finds the pairs of relationships whose links are as expected, without a sort: the values of to-one columns follow from the
 /// source's rows while these are compared; the links of join tables are compared by their number and a sum of hashes.
@@ -73,7 +74,7 @@ final class LinkScreen {
         /// Returns the key and the Z_ENT of the object that a member of the source becomes.
         private func object(of member: Int64) throws -> (Int64?, Int64?)? {
             for candidate in candidates {
-                if let key = try candidate.keys.destination(of: member) { return (key, candidate.number) }
+                if let key = try candidate.keys.found(of: member) { return (key, candidate.number) }
             }
             return nil
         }
@@ -85,11 +86,15 @@ final class LinkScreen {
         let table: Int
         let ownerSide: Int
         let owners: ExpectedKeys
+        /// True if an owner has the members of those that were merged into it.
+        let merges: Bool
         let members: [ExpectedKeys]
         /// The side of the pair whose relationship it is.
         let side: Int
         /// The column of its owners in the destination's join table.
         let column: Int
+        /// True if several links of the source may become one.
+        var mayRepeat: Bool { merges || members.contains { $0.shared != nil } }
     }
 
     /// The verification that owns the screen.
@@ -150,6 +155,8 @@ final class LinkScreen {
                 else {
                     return false
                 }
+                // A reference that the object lacks may be that of another one.
+                guard !mapping.fills else { return false }
                 sourceColumn = found
             }
             let candidates = (step?.candidates ?? []).compactMap { candidate in
@@ -176,7 +183,7 @@ final class LinkScreen {
             tally.sides[side] = VerificationChecksum()
             joins.append(
                 JoinClaim(
-                    tally: tally, table: table, ownerSide: ownerSide, owners: owners,
+                    tally: tally, table: table, ownerSide: ownerSide, owners: owners, merges: mapping.merges,
                     members: step.candidates.compactMap { context.storage.keys[$0.index] }, side: side, column: column))
         }
         return true
@@ -196,22 +203,41 @@ final class LinkScreen {
 
     private func read(_ claims: [JoinClaim], _ links: any RowReader) throws {
         var batch = RowBatch(slots: 4, rowCapacity: 1024, byteTarget: 4096)
+        let sorters = claims.map { claim in
+            claim.mayRepeat ? context.storage.sorter(width: 2, concurrent: claims.count, duplicates: .dropped) : nil
+        }
         while try links.next(into: &batch) {
             try context.noteRead(batch.count)
-            for claim in claims {
+            for (claim, sorter) in zip(claims, sorters) {
                 var sum = claim.tally.sides[claim.side] ?? VerificationChecksum()
                 for row in 0..<batch.count {
-                    guard let owner = try claim.owners.destination(of: batch[row, claim.ownerSide].integerValue) else {
-                        continue
-                    }
+                    let source = batch[row, claim.ownerSide].integerValue
+                    let found = try claim.merges ? claim.owners.found(of: source) : claim.owners.destination(of: source)
+                    guard let owner = found else { continue }
                     for keys in claim.members {
-                        let found = try keys.destination(of: batch[row, 1 - claim.ownerSide].integerValue)
-                        guard let member = found else { continue }
-                        sum.add(link: claim.column == 0 ? (owner, member) : (member, owner))
+                        guard let member = try keys.found(of: batch[row, 1 - claim.ownerSide].integerValue) else {
+                            continue
+                        }
+                        let link = claim.column == 0 ? (owner, member) : (member, owner)
+                        guard let sorter else {
+                            sum.add(link: link)
+                            continue
+                        }
+                        try sorter.append(SortKey.encode(link.0), SortKey.encode(link.1))
                     }
                 }
                 claim.tally.sides[claim.side] = sum
             }
+        }
+        for case (let claim, let sorter?) in zip(claims, sorters) {
+            var sum = claim.tally.sides[claim.side] ?? VerificationChecksum()
+            let sorted = try sorter.finish()
+            try withRecords(2) { record, _ in
+                while try sorted.next(into: record) {
+                    sum.add(link: (SortKey.decode(record[0]), SortKey.decode(record[1])))
+                }
+            }
+            claim.tally.sides[claim.side] = sum
         }
     }
 

@@ -29,8 +29,9 @@ final class LinkTables {
             CREATE TABLE claim (mapping INT, source INT, second INT, candidate INT, position INT, member INT, near INT, far INT,
                 PRIMARY KEY (mapping, source, second)) WITHOUT ROWID;
             CREATE TABLE owner (key INTEGER PRIMARY KEY, previous INT, copies INT);
-            CREATE TABLE place (side INT, owner INT, member INT, place INT, source INT);
-            CREATE INDEX place_member ON place (side, owner, member);
+            CREATE TABLE place (side INT, owner INT, member INT, place INT, source INT, PRIMARY KEY (side, owner, member))
+                WITHOUT ROWID;
+            CREATE TABLE merged (maker INT, other INT, owner INT, place INT, member INT);
             CREATE TABLE last_place (side INT, owner INT, place INT, PRIMARY KEY (side, owner)) WITHOUT ROWID;
             CREATE TABLE relative (side INT, owner INT, member INT, expected INT, found INT)
             """)

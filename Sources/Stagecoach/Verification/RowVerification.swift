@@ -39,6 +39,8 @@ final class RowWork {
     var source: SequentialRows?
     /// The source object that expressions are evaluated for.
     var object: EvaluatedSource?
+    /// The same with the values of the others that were merged into it; nil if the mapping does not fill nil values.
+    var filled: FilledSource?
     /// The evaluation of each computed attribute.
     var evaluations: [Int: ExpressionEvaluation] = [:]
 
@@ -147,9 +149,20 @@ final class RowVerification {
             try context.storage.keys[wanted.mapping]?.remove(source: wanted.source)
             return
         }
+        let others = try context.storage.keys[wanted.mapping]?.others(of: wanted.source).count ?? 0
         context.add(
-            .missingObject, plan.mappings[wanted.mapping], wanted.key, source: wanted.source, expected: "an object",
+            .missingObject, plan.mappings[wanted.mapping], wanted.key, source: wanted.source,
+            expected: others == 0 ? "an object" : "an object, which \((others + 1).counted("source object")) share",
             found: nil)
+    }
+
+    /// Returns what an object that is not expected seems to be, if it has the key of a source object.
+    private func description(ofExtra key: Int64) throws -> String {
+        for mapping in plan.mappings where plan.isKept[table] && plan.destinationTable(mapping) == table {
+            guard let maker = try context.storage.keys[mapping.index]?.shared?.maker(of: key) else { continue }
+            return "an object; \(mapping.sourceID(key)) is merged into \(mapping.sourceID(maker))"
+        }
+        return "an object"
     }
 
     private func extra(_ row: SequentialRows) throws {
@@ -157,7 +170,7 @@ final class RowVerification {
         let place = plan.objectID(table: table, number: row.integer(EntityTable.entityColumn), key: row.key)
         let isOlder = context.isAppended && (row.key <= plan.base[table] || plan.obstacles[table] != nil)
         if !isOlder, plan.obstacles[table] == nil, !context.hasPolicies {
-            context.findings.add(.extraObject, place.entity, place.id, found: "an object")
+            context.findings.add(.extraObject, place.entity, place.id, found: try description(ofExtra: row.key))
         }
         guard let entity = schema.model.entity(named: place.entity) else { return }
         // An object made by a policy can only be checked against the model's rules.
@@ -188,7 +201,9 @@ final class RowVerification {
         old.leave = { [unowned self, unowned rows] in try compareMatches(rows) }
         if sharesRows { shared = old }
         work.source = old
-        work.object = EvaluatedSource(entity: entity, table: table, key: 0, objects: context.objects)
+        let object = EvaluatedSource(entity: entity, table: table, key: 0, objects: context.objects)
+        work.object = object
+        if work.mapping.fills { work.filled = FilledSource([object.another]) }
         return old
     }
 
@@ -265,7 +280,7 @@ final class RowVerification {
         _ work: RowWork, _ position: Int, _ copied: Int, _ rows: SequentialRows, _ old: SequentialRows
     ) throws {
         let column = work.attributes[position].column
-        let takesNil = work.attributes[position].standard == nil
+        let takesNil = work.attributes[position].standard == nil && work.filled == nil
         var sum: UInt64 = 0
         for match in work.matches {
             let expected = VerifiedCell(old.batch[match.old, copied], old.batch)
@@ -311,7 +326,9 @@ final class RowVerification {
         }
         switch attribute.way {
         case .copied(let column, _):
-            try expectAny(VerifiedCell(old.batch[match.old, column], old.batch))
+            let value = VerifiedCell(old.batch[match.old, column], old.batch)
+            guard value.isNull, let object = work.filled else { return try expectAny(value) }
+            try forFilledCell(column, work.mapping, match, table: object.table, expectAny)
         case .initial(let value):
             guard let value else { return expect(.null) }
             if attribute.isExternal { try expectAny(stored(value)) } else { expect(stored(value)) }
@@ -331,6 +348,21 @@ final class RowVerification {
             try expectAny(expected)
         case .derived, .skipped: note(cell.hash, nil)
         }
+    }
+
+    /// Calls a closure with the first value that the others have which were merged into a source object; with nil if none has one.
+    private func forFilledCell(
+        _ column: Int, _ mapping: VerifiedMapping, _ match: RowMatch, table: Int?, _ body: (VerifiedCell) throws -> Void
+    ) throws {
+        for other in try context.storage.keys[mapping.index]?.others(of: match.source) ?? [] {
+            guard let table else { break }
+            let isThere: Void? = try context.objects.read(table: table, key: other) { batch, row in
+                let value = VerifiedCell(batch[row, column], batch)
+                return value.isNull ? nil : try body(value)
+            }
+            if isThere != nil { return }
+        }
+        try body(.null)
     }
 
     /// Tells whether a stored value, carried unchanged, equals the computed one in the scratch row, as an object would
@@ -367,16 +399,21 @@ final class RowVerification {
         _ position: Int, _ old: SequentialRows
     ) throws {
         guard let object = work.object else { return }
+        let shown: NSObject = work.filled ?? object
         let evaluation =
             work.evaluations[position]
             ?? ExpressionEvaluation(
-                of: expression, with: object,
+                of: expression, with: shown,
                 variables: [
-                    "source": object, "manager": context.manager, "entityMapping": work.mapping.mapping,
+                    "source": shown, "manager": context.manager, "entityMapping": work.mapping.mapping,
                     "propertyMapping": property,
                 ])
         work.evaluations[position] = evaluation
         object.key = match.source
+        if let filled = work.filled, filled.keys.first != match.source {
+            filled.show(
+                [match.source] + (try context.storage.keys[work.mapping.index]?.others(of: match.source) ?? []))
+        }
         old.show(match.old)
         context.objects.pass = (object.table, old)
         context.manager.enter(work.mapping)

@@ -36,11 +36,15 @@ struct SourceLinkCount {
         /// True for the near relationship.
         let isNear: Bool
         let owners: ExpectedKeys
+        /// True if an owner has the links of those that were merged into it.
+        let merges: Bool
         let candidates: [(mapping: VerifiedMapping, keys: ExpectedKeys)]
         /// The mappings whose objects decide by themselves about the link, because they set its to-one side.
         let deciding: Set<Int>
         /// The relationship that is read; nil if the lookup's argument is the source object itself.
         let relationship: RelationshipDescription?
+        /// True if an owner has room for one member.
+        let isToOne: Bool
     }
 
     /// Tells whether all links of a pair come from lookups of one relationship of the source, or of the source object.
@@ -93,10 +97,11 @@ struct SourceLinkCount {
                         let owners = context.storage.keys[mapping.index]
                     else { return nil }
                     return Reading(
-                        pair: pair, isNear: isNear, owners: owners,
+                        pair: pair, isNear: isNear, owners: owners, merges: mapping.merges,
                         candidates: step.candidates.compactMap { candidate in
                             context.storage.keys[candidate.index].map { (candidate, $0) }
-                        }, deciding: isNear ? [] : Set(deciding), relationship: step.relationship)
+                        }, deciding: isNear ? [] : Set(deciding), relationship: step.relationship,
+                        isToOne: !end.isToMany)
                 }
             }
         }
@@ -129,11 +134,14 @@ struct SourceLinkCount {
         _ reading: Reading, _ set: Int64, _ owner: Int64, _ member: Int64, isForward: Bool
     ) throws(MigrationError) {
         let (own, other) = isForward ? (owner, member) : (member, owner)
-        guard let one = try reading.owners.destination(of: own) else { return }
+        let made = try reading.owners.destination(of: own)
+        let taken = try made == nil && reading.merges ? reading.owners.found(of: own) : nil
+        guard let one = made ?? taken else { return }
         for candidate in reading.candidates {
-            guard let object = try candidate.keys.destination(of: other) else { continue }
+            guard let object = try candidate.keys.found(of: other) else { continue }
             let (near, far) = reading.isNear ? (one, object) : (object, one)
-            let yields = reading.deciding.contains(candidate.mapping.index)
+            // The reference of a merged object yields to that of the kept one, even if that is nil.
+            let yields = reading.deciding.contains(candidate.mapping.index) || made == nil && reading.isToOne
             try tables.noteAsked(
                 set: set, owner: owner, member: member, pair: Int64(reading.pair.index), near: near, far: far,
                 yields: yields)
@@ -144,7 +152,8 @@ struct SourceLinkCount {
     private func askBetweenOwn(_ reading: Reading) throws {
         let owners = reading.owners.pairs()
         while let (source, _) = try owners.next() {
-            try ask(reading, Self.noSet, source, source, isForward: true)
+            let others = try reading.merges && !reading.isToOne ? reading.owners.others(of: source) : []
+            for own in [source] + others { try ask(reading, Self.noSet, own, own, isForward: true) }
         }
     }
 

@@ -14,6 +14,7 @@ import SpillStorage
 ///
 ///     open both → the file's pages, schema and metadata
 ///       → expected objects and their keys                       (``ExpectedObjects``)
+///         with the groups of objects that share one             (``ExpectedGroups``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, with the rows or by sums; only where these     (``LinkScreen``)
 ///         do not tell, link by link                             (``ExpectedLinks``, ``LinkVerification``)
@@ -155,7 +156,7 @@ public final class StoreVerification {
         let mappings = migration.runs.flatMap(\.mappingModels).flatMap { $0.entityMappings ?? [] }
         let needsRun = mappings.contains { mapping in
             if case .other = mapping.sourceFetch { return true }
-            return mapping.hasPolicy || mapping.grouping != nil || mapping.forEach != nil
+            return mapping.hasPolicy || mapping.forEach != nil
         }
         guard needsRun else { return nil }
         guard !migration.options.appendsToExisting else {

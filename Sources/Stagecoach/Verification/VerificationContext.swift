@@ -240,7 +240,8 @@ final class VerificationContext {
             return VerificationReport.Mapping(
                 name: mapping.name, sourceEntity: mapping.source?.definition.name,
                 destinationEntity: mapping.destination?.definition.name, sourceObjects: own.objects,
-                filtered: own.filtered, rejected: own.rejected, expected: isKnown ? own.made : nil, found: 0,
+                filtered: own.filtered, shared: own.shared > 0 ? own.shared : nil, rejected: own.rejected,
+                expected: isKnown ? own.made : nil, found: 0,
                 properties: [])
         }
         for (table, obstacle) in plan.obstacles.enumerated() {

@@ -65,6 +65,11 @@ final class VerificationPlan {
                 [relationship, inverse].contains { mapping.destination?.isKindOf(entity: $0.entity) ?? false }
             }
             guard !own.isEmpty else { continue }
+            // Merged objects take over links, and shared ones have several, so that columns are not copied.
+            guard !self.own(model).contains(where: { $0.grouping != nil }) else {
+                answers.insert(false)
+                continue
+            }
             let (near, far) = (original(of: relationship, own), original(of: inverse, own))
             answers.insert(
                 own.allSatisfy { $0.excuses && $0.obstacle == nil } && near != nil && far != nil
@@ -135,7 +140,7 @@ final class VerificationPlan {
     func keepsKeys(table: Int, model: Int) -> Bool {
         let into = own(model).filter { destinationTable($0) == table }
         guard !hasRows[table], choice(table: table, model: model) != .sequential,
-            !into.contains(where: { $0.obstacle != nil })
+            !into.contains(where: { $0.obstacle != nil || $0.grouping != nil && !$0.merges })
         else { return false }
         let read = into.compactMap(\.source)
         return !read.isEmpty && Set(read.map { source.schema.tableIndex(of: $0) }).count == 1

@@ -122,6 +122,8 @@ public struct VerificationReport: Sendable, Codable {
         public var sourceObjects: Int
         /// Source objects that its filter leaves out.
         public var filtered: Int
+        /// Source objects that share the object of another one, or are merged into it; nil if there are none.
+        public var shared: Int?
         /// Source objects that the reject file lists.
         public var rejected: Int
         /// Destination objects that the mapping makes; nil if they cannot be worked out without its policy.

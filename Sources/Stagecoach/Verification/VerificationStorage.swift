@@ -42,6 +42,16 @@ final class VerificationStorage {
         }
     }
 
+    /// Returns a sorter, one of so many at a time, for the time before links are worked out.
+    func sorter(width: Int, concurrent: Int = 2, duplicates: RecordSorter.Duplicates = .kept) -> RecordSorter {
+        RecordSorter(
+            directory: directory, name: "sort", width: width, memory: max(256 << 10, memory / 3 / concurrent),
+            duplicates: duplicates)
+    }
+
+    /// Returns an empty list of the source objects that share an object with another one of their mapping.
+    func sharedObjects() -> SharedObjects { SharedObjects(directory: directory, memory: keyMemory) }
+
     /// Forgets the objects of a destination table. They can still be looked up by their sources.
     func forgetObjects(ofTable table: Int) { makers[table] = [] }
 
@@ -79,6 +89,8 @@ final class ExpectedKeys {
     /// The source keys of objects that are taken for rejected; nil if there are none.
     private var removed: KeyIndex?
     private let index: (String) -> KeyIndex
+    /// The source objects that share the object of another one; nil if each makes its own.
+    var shared: SharedObjects?
 
     init(isKept: Bool, index: @escaping (String) -> KeyIndex) {
         self.index = index
@@ -105,7 +117,17 @@ final class ExpectedKeys {
         try set.append(source)
     }
 
-    /// Returns the key of a source's object; nil if it has none.
+    /// Returns the key of the object that a lookup of a source finds, which another source may have made; nil if there is none.
+    func found(of source: Int64) throws(MigrationError) -> Int64? {
+        if let key = try destination(of: source) { return key }
+        guard let maker = try shared?.maker(of: source) else { return nil }
+        return try destination(of: maker)
+    }
+
+    /// Returns the keys of the sources that share the object of a source, ascending.
+    func others(of source: Int64) throws(MigrationError) -> [Int64] { try shared?.others(of: source) ?? [] }
+
+    /// Returns the key of the object that a source makes; nil if it makes none.
     func destination(of source: Int64) throws(MigrationError) -> Int64? {
         if let removed, try removed.contains(source) { return nil }
         guard let destinations else { return try sources.contains(source) ? source : nil }

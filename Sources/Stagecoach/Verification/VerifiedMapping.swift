@@ -15,7 +15,7 @@ struct VerifiedMapping {
     let destination: EntityDescription?
     let filter: SourcePredicate?
     /// The reason why its objects cannot be worked out. Nil if the default policy makes one object for each source
-    /// object of the entity that passes the filter.
+    /// object of the entity that passes the filter, or for each group of them.
     let obstacle: String?
     /// True if the mapping model takes broken rules of the source as warnings.
     let excuses: Bool
@@ -65,14 +65,20 @@ struct VerifiedMapping {
         case .filtered(let format): if mapping.sourceFilter == nil { filter = try SourcePredicate(format: format) }
         case .other: obstacle = "an expression gives its source objects"
         }
-        if mapping.grouping != nil { obstacle = "source objects share them" }
         if mapping.forEach != nil { obstacle = "each member of a collection makes one" }
         if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
         self.filter = filter
         self.obstacle = obstacle
     }
 
-    /// True if the default policy makes one object for each source object.
+    /// The rule by which source objects share an object; nil if each makes its own.
+    var grouping: ObjectGrouping? { mapping.grouping }
+    /// True if source objects are merged into others, which take over their links.
+    var merges: Bool { grouping?.merge != nil }
+    /// True if values that a kept source object lacks are those of the others.
+    var fills: Bool { grouping?.merge?.fills ?? false }
+
+    /// True if the default policy makes one object for each source object, or for each group of them.
     var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil }
 
     func sourceID(_ key: Int64) -> String { "\(source?.definition.name ?? "?")/p\(key)" }

@@ -20,6 +20,14 @@ final class EvaluatedSource: NSObject, ExpressionObject {
         self.objects = objects
     }
 
+    /// Another instance, to show another object of the entity.
+    var another: EvaluatedSource { EvaluatedSource(entity: entity, table: table, key: key, objects: objects) }
+
+    /// Returns the object of a to-one relationship, also if its row does not exist; nil if there is no reference.
+    func end(of relationship: RelationshipDescription) throws -> EvaluatedSource? {
+        try objects.end(of: self, relationship)
+    }
+
     /// `Entity/p<key>`.
     var objectName: String { "\(entity.definition.name)/p\(key)" }
 
@@ -130,7 +138,7 @@ final class VerifiedObjects {
     /// Calls a closure with an object's row, as a batch and an index; its cells are the columns of the table.
     ///
     /// - Returns: nil if there is no such row.
-    private func read<Value>(
+    func read<Value>(
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws -> Value?
     ) throws -> Value? {
         if let pass, pass.table == table, pass.rows.key == key { return try body(pass.rows.batch, pass.rows.row) }
@@ -168,16 +176,29 @@ final class VerifiedObjects {
             throw VerificationObstacle("\(object.entity.definition.name) has no property \(name)")
         }
         let target = layout.schema.tableIndex(of: relationship.destination)
-        if case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship) {
-            guard let cell = try read(table: object.table, key: object.key, { $0[$1, column] }), cell.kind == .integer
-            else { return nil }
-            return try self.object(table: target, key: cell.integerValue)
+        if !relationship.isToMany {
+            return try reference(of: object, relationship).flatMap { try self.object(table: target, key: $0) }
         }
         var members: [EvaluatedSource] = []
         for member in try memberKeys(of: object.key, relationship) {
             if let found = try self.object(table: target, key: member) { members.append(found) }
         }
         return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+    }
+
+    /// Returns the object of a to-one relationship, also if its row does not exist; nil if there is no reference.
+    func end(of object: EvaluatedSource, _ relationship: RelationshipDescription) throws -> EvaluatedSource? {
+        guard let key = try reference(of: object, relationship) else { return nil }
+        let table = layout.schema.tableIndex(of: relationship.destination)
+        return try self.object(table: table, key: key)
+            ?? EvaluatedSource(entity: relationship.destination, table: table, key: key, objects: self)
+    }
+
+    private func reference(of object: EvaluatedSource, _ relationship: RelationshipDescription) throws -> Int64? {
+        guard case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship),
+            let cell = try read(table: object.table, key: object.key, { $0[$1, column] }), cell.kind == .integer
+        else { return nil }
+        return cell.integerValue
     }
 
     private func transformable(_ value: Any?, _ attribute: AttributeDescription) -> Any? {
@@ -268,12 +289,14 @@ final class LookupStub: NSObject, ExpressionFunctions {
             throw VerificationObstacle("the expression calls \(selector)")
         }
         let mappings = selector == Self.byRelationship ? plan.answering(model: model) : plan.named(name, model: model)
-        var sources = ValueBridge.items(of: arguments[1]).compactMap { $0 as? EvaluatedSource }
+        var sources = ValueBridge.items(of: arguments[1]).compactMap {
+            $0 as? EvaluatedSource ?? ($0 as? FilledSource)?.first
+        }
         if arguments[1] is NSSet { sources.sort { $0.key < $1.key } }
         let found = NSMutableOrderedSet()
         for object in sources {
             for mapping in mappings where mapping.isDeclarative && plan.sourceTable(mapping) == object.table {
-                let key = try storage.keys[mapping.index]?.destination(of: object.key)
+                let key = try storage.keys[mapping.index]?.found(of: object.key)
                 if let key { found.add(VerifiedResult(mapping: mapping.index, sourceKey: object.key, key: key)) }
             }
         }

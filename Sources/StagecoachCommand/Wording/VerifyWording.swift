@@ -12,6 +12,7 @@ enum VerifyWording {
                 mapping.expected.map { "\(mapping.found.grouped) of \($0.counted("object"))" } ?? "not recomputed"
             ]
             if mapping.filtered > 0 { counts.append("\(mapping.filtered.grouped) filtered") }
+            if let shared = mapping.shared { counts.append("\(shared.grouped) sharing the object of another one") }
             if mapping.rejected > 0 { counts.append("\(mapping.rejected.grouped) rejected") }
             for property in mapping.properties where property.differing > 0 {
                 let checksums = "\(property.expectedChecksum), found \(property.foundChecksum)"

@@ -19,7 +19,7 @@ struct GroupingRandomTests {
 
     /// Returns a grouped migration; nil if the random one has nothing to group. `fill` is left out where it cannot be combined
     /// with the mappings' expressions.
-    private static func migration(seed: UInt64) throws -> ComparedMigration? {
+    static func migration(seed: UInt64) throws -> ComparedMigration? {
         let random = try RandomMigration.explicit(seed: seed)
         guard let grouping = RandomGrouping(of: random) else { return nil }
         let made = try ComparedMigration(random, mapping: grouping.mapping, store: grouping.store)
