@@ -220,6 +220,7 @@ struct CommandBatchTests {
             ["batch", "in/*.sqlite", "--into", "new", "--to", "None.xcdatamodeld"], in: folder.path)
         #expect(outcome.code == 66 && outcome.output.isEmpty, "\(outcome)")
         #expect(outcome.messages.contains("None.xcdatamodeld"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new")))
     }
 
     @Test("A file that is no results file is refused, and not added to")

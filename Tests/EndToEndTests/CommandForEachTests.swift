@@ -1,3 +1,4 @@
+import CSQLite
 import CoreDataStore
 import Foundation
 import TestSupport
@@ -191,6 +192,36 @@ struct CommandForEachTests {
         #expect(text != Self.taggings)
         try Self.write(text, to: inputs)
         try inputs.expectRefusal(saying: says, inLines: 5...7)
+    }
+
+    @Test(
+        "verify works the objects out again, and finds each kind of damage",
+        arguments: [
+            ("UPDATE ZTAGGING SET ZLABEL = 'tag 2' WHERE Z_PK = 1", ["Tagging/p1 label", "tag 3", "tag 2"]),
+            ("UPDATE ZTAGGING SET ZPOSITION = 0 WHERE Z_PK = 2", ["Tagging/p2 position", "expected 1"]),
+            ("UPDATE ZTAGGING SET ZTAG = 2 WHERE Z_PK = 2", ["Tagging/p2 tag", "Tag/p1", "Tag/p2"]),
+            ("UPDATE ZTAGGING SET ZARTICLE = NULL WHERE Z_PK = 3", ["Tagging/p3 article", "Article/p3"]),
+            ("DELETE FROM ZTAGGING WHERE Z_PK = 2", ["missing object: Tagging/p2"]),
+            (
+                "INSERT INTO ZTAGGING SELECT 4, Z_ENT, Z_OPT, ZPOSITION, ZARTICLE, ZTAG, ZLABEL FROM ZTAGGING WHERE Z_PK = 3;"
+                    + "UPDATE Z_PRIMARYKEY SET Z_MAX = 4 WHERE Z_NAME = 'Tagging'",
+                ["object that nothing makes: Tagging/p4"]
+            ),
+        ] as [(String, [String])])
+    func verified(sql: String, words: [String]) throws {
+        let inputs = try Self.inputs()
+        try Self.write(Self.taggings, to: inputs)
+        let mapping = ["--mapping", "mapping.json"]
+        #expect(try inputs.run(["migrate", "old.sqlite", "new.sqlite"], mapping).code == 0)
+        let before = try inputs.run(["verify", "old.sqlite", "new.sqlite"], mapping)
+        #expect(before.code == 0, "\(before.output)\(before.messages)")
+        #expect(before.output.contains("The destination is what the migration makes"), "\(before.output)")
+        let connection = try Connection(path: inputs.folder.file("new.sqlite"), flags: SQLITE_OPEN_READWRITE)
+        try connection.execute(sql)
+        try connection.close()
+        let after = try inputs.run(["verify", "old.sqlite", "new.sqlite"], mapping)
+        #expect(after.code == 65, "\(after.output)\(after.messages)")
+        for word in words { #expect(after.output.contains(word), "\(word): \(after.output)") }
     }
 
     @Test("What was written is read and written the same")

@@ -37,6 +37,20 @@ struct CommandLookTests {
         #expect((object["attributes"] as? [String: Any])?["title"] as? String == "On Comets, vol. 1")
     }
 
+    @Test("An error about an object names the store as it was given")
+    func givenPath() throws {
+        let inputs = try Self.typed()
+        for (asked, words) in [("U/p9", "The store has no object U/p9"), ("V/p1", "The store has no entity V")] {
+            for command in [
+                ["show", "old.sqlite", asked], ["explain", "old.sqlite", asked, "--to", "M.xcdatamodeld"],
+            ] {
+                let outcome = try CommandBinary.run(command, in: inputs.folder.path)
+                #expect(outcome.code == 66, "\(command): \(outcome)")
+                #expect(outcome.messages.hasPrefix("stagecoach: old.sqlite: \(words)"), "\(outcome.messages)")
+            }
+        }
+    }
+
     @Test("show lists the first objects of an entity, and those that satisfy a predicate")
     func list() throws {
         let source = try CommandBinary.librarySource()

@@ -64,7 +64,7 @@ struct ExpectedObjects {
                     highest = kept[table] ? max(highest, key) : highest + 1
                     return kept[table] ? key : highest
                 }
-                try keys?.seal()
+                try keys?.seal(end: mapping.forEach == nil ? nil : highest + 1)
                 next[table] = highest
                 if count.made + count.rejected > 0 { touched[table] = true }
                 made[table] += Int64(count.made)
@@ -105,6 +105,16 @@ struct ExpectedObjects {
         }
         let object = EvaluatedSource(entity: entity, table: table, key: 0, objects: objects)
         let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        if mapping.obstacle == nil, let forEach = mapping.forEach {
+            guard rejected.isEmpty else {
+                return block(mapping, "objects of entity mapping \(mapping.name) were rejected, by member")
+            }
+            return try eachMember(of: forEach, mapping, object, variables, &count) { isFirst in
+                guard let destination = give(object.key) else { return false }
+                if isFirst { try keys?.append(source: object.key, destination: destination) }
+                return true
+            }
+        }
         guard mapping.obstacle == nil, let grouping = mapping.grouping else {
             return try each(mapping, of: object, variables) { _, passes in
                 count.objects += 1
@@ -131,6 +141,33 @@ struct ExpectedObjects {
         keys?.shared = shared
     }
 
+    /// Calls a closure for each member of the collections that the source objects of a mapping with `forEach` give.
+    ///
+    /// - Parameter make: gets true for a source object's first member; returns true if an object is made.
+    private func eachMember(
+        of forEach: ValueExpression, _ mapping: VerifiedMapping, _ object: EvaluatedSource, _ variables: [String: Any?],
+        _ count: inout Counts, _ make: (Bool) throws -> Bool
+    ) throws {
+        var variables = variables
+        variables["source"] = object
+        let evaluation = ExpressionEvaluation(of: forEach, with: object, variables: variables)
+        try each(mapping, of: object, variables) { _, passes in
+            count.objects += 1
+            var isFirst = true
+            for _ in passes ? try evaluation.members() : [] {
+                if try make(isFirst) { count.made += 1 }
+                isFirst = false
+            }
+            if isFirst { count.filtered += 1 }
+        }
+    }
+
+    /// Notes that the objects of a mapping's destination table cannot be worked out.
+    private func block(_ mapping: VerifiedMapping, _ reason: String) {
+        guard let table = plan.destinationTable(mapping), plan.obstacles[table] == nil else { return }
+        plan.obstacles[table] = reason
+    }
+
     /// Calls a closure with the source objects of a mapping, by ascending key, and whether they pass its filter. What cannot be
     /// evaluated ends the walk, and the destination table is not worked out.
     private func each(
@@ -138,11 +175,12 @@ struct ExpectedObjects {
         _ body: (SequentialRows, Bool) throws -> Void
     ) throws {
         let filter = mapping.obstacle == nil ? mapping.filter : nil
-        let grouping = mapping.obstacle == nil ? mapping.grouping : nil
+        let forEach: String? = mapping.forEach == nil ? nil : "forEach"
+        let key = mapping.obstacle == nil ? mapping.grouping?.keyName ?? forEach : nil
         let rows = try SequentialRows(
-            objects.source, plan.source, table: object.table, columns: filter == nil && grouping == nil ? [] : nil,
+            objects.source, plan.source, table: object.table, columns: filter == nil && key == nil ? [] : nil,
             entities: [object.entity.index], noteRead: noteRead)
-        if filter != nil || grouping != nil { objects.pass = (object.table, rows) }
+        if filter != nil || key != nil { objects.pass = (object.table, rows) }
         defer { objects.pass = nil }
         /// Runs a closure; false if it fails to evaluate.
         func evaluate(_ what: String, _ closure: () throws -> Void) throws -> Bool {
@@ -150,9 +188,7 @@ struct ExpectedObjects {
                 throw error
             } catch {
                 findings.skip(mapping.name, "its \(what): \(VerificationObstacle.reason(of: error))")
-                if let destination = plan.destinationTable(mapping), plan.obstacles[destination] == nil {
-                    plan.obstacles[destination] = "the \(what) of entity mapping \(mapping.name) cannot be evaluated"
-                }
+                block(mapping, "the \(what) of entity mapping \(mapping.name) cannot be evaluated")
                 return false
             }
             return true
@@ -167,11 +203,11 @@ struct ExpectedObjects {
                 }
                 guard isKnown else { return }
             }
-            guard let grouping else {
+            guard let key else {
                 try body(rows, passes)
                 continue
             }
-            guard try evaluate("\"\(grouping.keyName)\"", { try body(rows, passes) }) else { return }
+            guard try evaluate("\"\(key)\"", { try body(rows, passes) }) else { return }
         }
     }
 }

@@ -34,6 +34,13 @@ struct LinkPair {
             expectedLinks: links, foundLinks: links, expectedChecksum: checksum, foundChecksum: checksum, differing: 0)
     }
 
+    /// The report's line for links that were compared with the rows.
+    func line(_ tally: MemberRows.Tally) -> VerificationReport.Relationship {
+        var line = line(links: tally.expected.count, checksum: tally.expected.text)
+        (line.foundLinks, line.foundChecksum, line.differing) = (tally.found.count, tally.found.text, tally.differing)
+        return line
+    }
+
     /// All pairs of a model's stored relationships, in its order.
     ///
     /// - Parameter keepsColumns: whether both columns of a one-to-one relationship are copied unchanged; nil: it cannot be

@@ -13,6 +13,8 @@ struct RowMatch {
     let source: Int64
     /// The hash of the destination's key.
     let place: UInt64
+    /// The number of the row among those that its source row makes.
+    let member: Int
 }
 
 /// The comparison of one entity mapping's rows: its attributes, and what was found.
@@ -43,12 +45,15 @@ final class RowWork {
     var filled: FilledSource?
     /// The evaluation of each computed attribute.
     var evaluations: [Int: ExpressionEvaluation] = [:]
+    /// The members that make the mapping's objects, and the links of these; nil if each source object makes one.
+    let members: MemberRows?
 
     init(_ mapping: VerifiedMapping, _ plan: VerificationPlan) {
         self.mapping = mapping
         number = Int64(plan.destination.fileNumber(ofEntity: mapping.destination?.index ?? 0))
         attributes = VerifiedAttribute.all(of: mapping, plan: plan)
         tallies = Array(repeating: Tally(), count: attributes.count)
+        members = mapping.forEach.map { MemberRows($0, mapping, plan) }
         plainColumns = attributes.map { attribute in
             guard case .copied(let column, false) = attribute.way, !attribute.isExternal else { return nil }
             return column
@@ -189,7 +194,7 @@ final class RowVerification {
         work.matches.append(
             RowMatch(
                 row: rows.row, old: old.row, source: wanted.source,
-                place: VerificationChecksum.mix(UInt64(bitPattern: rows.key))))
+                place: VerificationChecksum.mix(UInt64(bitPattern: rows.key)), member: wanted.member))
     }
 
     /// Returns the source's rows of a mapping.
@@ -232,6 +237,9 @@ final class RowVerification {
         }
         for link in context.links.columns[work.mapping.index] {
             try link.compare(work.matches, rows, old)
+        }
+        for link in work.members?.links ?? [] {
+            for match in work.matches { try compare(link, work, match, rows, old) }
         }
         // A value copied under a rule of the source model may have been only a warning of the run.
         guard let entity = work.mapping.destination, !work.mapping.excuses || context.options.strictValidation else {
@@ -372,7 +380,9 @@ final class RowVerification {
         _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
     ) throws -> Bool {
         let expected = VerifiedCell(scratch[0, 0], scratch)
-        if attribute.attribute.attributeType == .float, expression.node.sourceKeyPath != nil {
+        if attribute.attribute.attributeType == .float,
+            expression.node.sourceKeyPath != nil || expression.node.isMemberAttribute
+        {
             guard let expected = expected.realValue, let found = cell.realValue else { return false }
             return Float(expected) == Float(found)
         }
@@ -399,28 +409,11 @@ final class RowVerification {
         _ position: Int, _ old: SequentialRows
     ) throws {
         guard let object = work.object else { return }
-        let shown: NSObject = work.filled ?? object
-        let evaluation =
-            work.evaluations[position]
-            ?? ExpressionEvaluation(
-                of: expression, with: shown,
-                variables: [
-                    "source": shown, "manager": context.manager, "entityMapping": work.mapping.mapping,
-                    "propertyMapping": property,
-                ])
-        work.evaluations[position] = evaluation
-        object.key = match.source
-        if let filled = work.filled, filled.keys.first != match.source {
-            filled.show(
-                [match.source] + (try context.storage.keys[work.mapping.index]?.others(of: match.source) ?? []))
-        }
-        old.show(match.old)
-        context.objects.pass = (object.table, old)
-        context.manager.enter(work.mapping)
+        try show(match, work, object, old)
         scratch.removeAll()
         scratch.appendRow(key: 0)
         let type = work.attributes[position].attribute.attributeType
-        let value = try evaluation.value()
+        let value = try evaluation(of: expression, property, work, object, match, position).value()
         if type == .double, let number = value.real {
             return ColumnValue.real(number).store(in: &scratch, row: 0, slot: 0)
         }
@@ -429,6 +422,69 @@ final class RowVerification {
             try TransformableBridge.columnValue(
                 value.object, work.attributes[position].attribute, transforms: context.options.transformsValues),
             type: type, isExternal: work.attributes[position].isExternal, in: &scratch, row: 0, slot: 0)
+    }
+
+    /// Shows a source row to the expressions of a mapping.
+    private func show(_ match: RowMatch, _ work: RowWork, _ object: EvaluatedSource, _ old: SequentialRows) throws {
+        object.key = match.source
+        if let filled = work.filled, filled.keys.first != match.source {
+            filled.show(
+                [match.source] + (try context.storage.keys[work.mapping.index]?.others(of: match.source) ?? []))
+        }
+        old.show(match.old)
+        context.objects.pass = (object.table, old)
+        context.manager.enter(work.mapping)
+    }
+
+    /// Returns the evaluation of an attribute: one for all rows, or one for each where members make the objects.
+    private func evaluation(
+        of expression: ValueExpression, _ property: PropertyMapping?, _ work: RowWork, _ object: EvaluatedSource,
+        _ match: RowMatch, _ position: Int
+    ) throws -> ExpressionEvaluation {
+        if let members = work.members {
+            return try members.evaluation(
+                of: expression, property, for: object, member: match.member, context.manager)
+        }
+        if let known = work.evaluations[position] { return known }
+        let shown: NSObject = work.filled ?? object
+        let made = ExpressionEvaluation(
+            of: expression, with: shown,
+            variables: [
+                "source": shown, "manager": context.manager, "entityMapping": work.mapping.mapping,
+                "propertyMapping": property,
+            ])
+        work.evaluations[position] = made
+        return made
+    }
+
+    // MARK: - Links of objects that members make
+
+    private func compare(
+        _ link: MemberRows.Link, _ work: RowWork, _ match: RowMatch, _ rows: SequentialRows, _ old: SequentialRows
+    ) throws {
+        guard let object = work.object, let members = work.members else { return }
+        let found = rows.integer(match.row, link.column)
+        var tally = context.memberLinks[link.pair] ?? MemberRows.Tally()
+        defer { context.memberLinks[link.pair] = tally }
+        do {
+            try show(match, work, object, old)
+            let expected = try members.target(of: link, for: object, member: match.member, plan, context.manager)
+            let key = rows.batch.key(match.row)
+            if let expected { tally.expected.add(link: (key, expected)) }
+            if let found { tally.found.add(link: (key, found)) }
+            guard expected != found else { return }
+            tally.differing += 1
+            func name(_ key: Int64?) -> String? { key.map { "\(link.relationship.destination)/p\($0)" } }
+            context.add(
+                .relationship, work.mapping, key, source: match.source, link.relationship.name,
+                expected: name(expected), found: name(found))
+        } catch let error as MigrationError where error.category == .io {
+            throw error
+        } catch {
+            tally.isKnown = false
+            context.findings.skip(
+                "\(work.mapping.name).\(link.relationship.name)", VerificationObstacle.reason(of: error))
+        }
     }
 
     // MARK: - Rules

@@ -151,7 +151,7 @@ struct SourceLinkCount {
     /// Notes the links between objects of one source object. None stands for a link of the source, but they take room.
     private func askBetweenOwn(_ reading: Reading) throws {
         let owners = reading.owners.pairs()
-        while let (source, _) = try owners.next() {
+        while let source = try owners.next()?.source {
             let others = try reading.merges && !reading.isToOne ? reading.owners.others(of: source) : []
             for own in [source] + others { try ask(reading, Self.noSet, own, own, isForward: true) }
         }

@@ -156,7 +156,7 @@ public final class StoreVerification {
         let mappings = migration.runs.flatMap(\.mappingModels).flatMap { $0.entityMappings ?? [] }
         let needsRun = mappings.contains { mapping in
             if case .other = mapping.sourceFetch { return true }
-            return mapping.hasPolicy || mapping.forEach != nil
+            return mapping.hasPolicy
         }
         guard needsRun else { return nil }
         guard !migration.options.appendsToExisting else {

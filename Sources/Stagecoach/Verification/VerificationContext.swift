@@ -33,6 +33,8 @@ final class VerificationContext {
     /// The tables whose rows are exactly those expected, and the pairs whose links all are as expected.
     var exactTables: Set<Int> = []
     private(set) var equalPairs: Set<Int> = []
+    /// The links that objects made by members decide alone, by the index of their pair, compared with the rows.
+    var memberLinks: [Int: MemberRows.Tally] = [:]
     /// The pairs whose links were worked out one by one, and whether a link differs.
     private var workedPairs: [(pair: LinkPair, differs: Bool)] = []
 
@@ -236,7 +238,9 @@ final class VerificationContext {
         try checkUncertain()
         var lines = plan.mappings.map { mapping in
             let own = counts[mapping.index]
-            let isKnown = mapping.isDeclarative && plan.destinationTable(mapping).flatMap { plan.obstacles[$0] } == nil
+            let isKnown =
+                (mapping.isDeclarative || mapping.forEach != nil && mapping.obstacle == nil)
+                && plan.destinationTable(mapping).flatMap { plan.obstacles[$0] } == nil
             return VerificationReport.Mapping(
                 name: mapping.name, sourceEntity: mapping.source?.definition.name,
                 destinationEntity: mapping.destination?.definition.name, sourceObjects: own.objects,
@@ -321,6 +325,10 @@ final class VerificationContext {
         if let line = self.links.line(of: pair) {
             equalPairs.insert(pair.index)
             return findings.report.relationships.append(line)
+        }
+        if let tally = memberLinks[pair.index], tally.isKnown {
+            if tally.differing == 0 { equalPairs.insert(pair.index) }
+            return findings.report.relationships.append(pair.line(tally))
         }
         let links = try ExpectedLinks(self, pair: pair)
         if let reason = try links.work() {

@@ -72,7 +72,7 @@ final class VerificationPlan {
             }
             let (near, far) = (original(of: relationship, own), original(of: inverse, own))
             answers.insert(
-                own.allSatisfy { $0.excuses && $0.obstacle == nil } && near != nil && far != nil
+                own.allSatisfy { $0.excuses && $0.obstacle == nil && $0.forEach == nil } && near != nil && far != nil
                     && near?.inverseRelationship == far && far?.inverseRelationship == near)
         }
         return answers.count > 1 ? nil : answers.first ?? false
@@ -140,7 +140,7 @@ final class VerificationPlan {
     func keepsKeys(table: Int, model: Int) -> Bool {
         let into = own(model).filter { destinationTable($0) == table }
         guard !hasRows[table], choice(table: table, model: model) != .sequential,
-            !into.contains(where: { $0.obstacle != nil || $0.grouping != nil && !$0.merges })
+            !into.contains(where: { $0.obstacle != nil || $0.forEach != nil || $0.grouping != nil && !$0.merges })
         else { return false }
         let read = into.compactMap(\.source)
         return !read.isEmpty && Set(read.map { source.schema.tableIndex(of: $0) }).count == 1
@@ -211,7 +211,12 @@ final class VerificationPlan {
     /// The reason why the objects at an end of a pair cannot be worked out; nil if they can.
     func obstacle(of pair: LinkPair) -> String? {
         for end in [pair.near.entity, pair.near.destination] {
-            if let obstacle = obstacles[destination.schema.tableIndex(of: end)] { return obstacle }
+            let table = destination.schema.tableIndex(of: end)
+            if let obstacle = obstacles[table] { return obstacle }
+            if let making = mappings.first(where: { $0.forEach != nil && destinationTable($0) == table }) {
+                return
+                    "\(making.name) makes an object for each member, and more than its own lookups take part in these links"
+            }
         }
         return nil
     }

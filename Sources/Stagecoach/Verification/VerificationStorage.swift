@@ -89,6 +89,9 @@ final class ExpectedKeys {
     /// The source keys of objects that are taken for rejected; nil if there are none.
     private var removed: KeyIndex?
     private let index: (String) -> KeyIndex
+    /// The key after the last object's, where a source makes several objects, with keys in a row; nil if each makes one. The
+    /// destination keys are then those of each source's first object.
+    private(set) var end: Int64?
     /// The source objects that share the object of another one; nil if each makes its own.
     var shared: SharedObjects?
 
@@ -105,13 +108,18 @@ final class ExpectedKeys {
     }
 
     /// Closes the set: all objects were added.
-    func seal() throws(MigrationError) {
+    ///
+    /// - Parameter end: see ``end``.
+    func seal(end: Int64? = nil) throws(MigrationError) {
+        self.end = end
         try sources.seal()
         try destinations?.seal()
     }
 
-    /// Removes the object of a source, whose key is greater than those removed before.
+    /// Removes the object of a source, whose key is greater than those removed before. Of several objects of a source none is
+    /// removed.
     func remove(source: Int64) throws(MigrationError) {
+        guard end == nil else { return }
         let set = removed ?? index("removed")
         removed = set
         try set.append(source)
@@ -160,13 +168,30 @@ final class ExpectedKeys {
         private var rank = 0
         private var count = 0
         private var place = 0
+        /// The objects of the source in view: the first, the next to be shown, and the one after the last.
+        private var run: (source: Int64, first: Int64, next: Int64, end: Int64)?
+        /// The source after it; nil before the first and after the last.
+        private var following: (source: Int64, destination: Int64)?
 
         init(_ keys: ExpectedKeys) { self.keys = keys }
 
         deinit { block.deallocate() }
 
-        /// Returns the next object; nil at the end.
-        func next() throws(MigrationError) -> (source: Int64, destination: Int64)? {
+        /// Returns the next object, and its number among those of its source; nil at the end.
+        func next() throws(MigrationError) -> (source: Int64, destination: Int64, member: Int)? {
+            guard let end = keys.end else { return try nextSource().map { ($0.source, $0.destination, 0) } }
+            if run.map({ $0.next == $0.end }) ?? true {
+                guard let source = try run == nil ? nextSource() : following else { return nil }
+                following = try nextSource()
+                run = (source.source, source.destination, source.destination, following?.destination ?? end)
+            }
+            guard let shown = run else { return nil }
+            run?.next += 1
+            return (shown.source, shown.next, Int(shown.next - shown.first))
+        }
+
+        /// Returns the next source and its first object; nil at the end.
+        private func nextSource() throws(MigrationError) -> (source: Int64, destination: Int64)? {
             while true {
                 if place == count {
                     rank += count
@@ -192,6 +217,8 @@ struct ExpectedRows {
         let mapping: Int
         let source: Int64
         let key: Int64
+        /// The number of the object among those of its source object.
+        let member: Int
     }
 
     private var heads: [(row: Row, pairs: ExpectedKeys.Pairs)] = []
@@ -207,7 +234,7 @@ struct ExpectedRows {
     }
 
     private static func next(_ pairs: ExpectedKeys.Pairs, _ mapping: Int) throws(MigrationError) -> Row? {
-        try pairs.next().map { Row(mapping: mapping, source: $0.source, key: $0.destination) }
+        try pairs.next().map { Row(mapping: mapping, source: $0.source, key: $0.destination, member: $0.member) }
     }
 
     /// Moves to the next object.

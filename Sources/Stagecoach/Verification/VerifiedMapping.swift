@@ -65,7 +65,6 @@ struct VerifiedMapping {
         case .filtered(let format): if mapping.sourceFilter == nil { filter = try SourcePredicate(format: format) }
         case .other: obstacle = "an expression gives its source objects"
         }
-        if mapping.forEach != nil { obstacle = "each member of a collection makes one" }
         if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
         self.filter = filter
         self.obstacle = obstacle
@@ -79,7 +78,9 @@ struct VerifiedMapping {
     var fills: Bool { grouping?.merge?.fills ?? false }
 
     /// True if the default policy makes one object for each source object, or for each group of them.
-    var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil }
+    var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil && forEach == nil }
+    /// The expression whose members make one object each; nil if a source object makes one.
+    var forEach: ValueExpression? { mapping.forEach }
 
     func sourceID(_ key: Int64) -> String { "\(source?.definition.name ?? "?")/p\(key)" }
 }

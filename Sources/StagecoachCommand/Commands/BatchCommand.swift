@@ -53,6 +53,9 @@ struct BatchCommand {
         try BatchEntry.refuseClashes(entries)
         for entry in entries { _ = try work.request(entry) }
         try checkOptions(entries)
+        if let folder = arguments[option: "into"], arguments[option: "results"] == nil {
+            try OutputFile.makeFolder(folder)
+        }
         let reports = arguments.all("report")
         try BatchPage.check(reports)
         let told = Mutex<[BatchResult]>([])
@@ -148,7 +151,6 @@ struct BatchCommand {
                 console.messages.write("stagecoach: \(other.printable): A folder is no store: left out\n")
             }
         }
-        if console.workerMemory == nil, asked == nil { try OutputFile.makeFolder(folder) }
         return (entries, asked ?? "\(folder)/batch" + ending)
     }
 
