@@ -210,14 +210,14 @@ final class ExpectedLinks {
             let (near, far) = side == 0 ? (claim.owner, claim.member) : (claim.member, claim.owner)
             try insert.run(
                 Int64(claim.mapping), claim.ownerSource, isNearFirst == (side == 0) ? 0 : 1, Int64(claim.candidate),
-                claim.position, claim.memberSource, near, far)
+                claim.position, claim.member, near, far)
         }
     }
 
-    /// Adds the claim that an owner's first member be its value.
+    /// Adds the claim that an owner's first member be its value; of several at the same place that with the least key.
     private func addFirst(_ claim: LinkClaim) throws(MigrationError) {
         try insert.run(
-            claim.owner, claim.member, Int64(model), Int64(claim.candidate), 0, claim.position, claim.memberSource)
+            claim.owner, claim.member, Int64(model), Int64(claim.candidate), 0, claim.position, claim.member)
     }
 
     /// Adds the claim that a member's last owner be its value. It precedes those of first members; the complement turns the

@@ -33,7 +33,9 @@ final class FilledSource: NSObject, ExpressionObject {
     func expressionValue(forKey key: String) throws -> Any? {
         guard let entity = first?.entity else { return nil }
         if let relationship = entity.relationship(named: key) {
-            guard !relationship.isToMany else { return try members[0]?.expressionValue(forKey: key) }
+            guard !relationship.isToMany else {
+                return try members[0].flatMap { try $0.exists ? $0.expressionValue(forKey: key) : nil }
+            }
             // A reference to a row that does not exist is not nil.
             let ends = try members.map { try $0?.end(of: relationship) }
             return ends.contains { $0 != nil } ? FilledSource(ends) : nil

@@ -28,6 +28,9 @@ final class EvaluatedSource: NSObject, ExpressionObject {
         try objects.end(of: self, relationship)
     }
 
+    /// Tells whether the object's row exists.
+    var exists: Bool { get throws { try objects.object(table: table, key: key) != nil } }
+
     /// `Entity/p<key>`.
     var objectName: String { "\(entity.definition.name)/p\(key)" }
 

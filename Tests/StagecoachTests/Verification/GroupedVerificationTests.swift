@@ -10,7 +10,11 @@ import Testing
 /// Verification works out by itself which source objects share an object, and finds a change of any row.
 @Suite("Verification of objects that source objects share")
 struct GroupedVerificationTests {
-    static let seeds = RandomSeeds.seeds(24)
+    /// Cases that differed once: references to rows that do not exist, for which the values of others were looked for; members
+    /// at one place of an ordered relationship that share objects.
+    static let known: [UInt64] = [7_100_622, 7_100_964, 7_102_061, 7_102_402]
+
+    static let seeds = RandomSeeds.seeds(24) + known
 
     /// A random change of one row of a store's tables, in a column of its entity.
     private static func change(
@@ -48,7 +52,7 @@ struct GroupedVerificationTests {
             }
             let value = """
                 CASE typeof(\(column)) WHEN 'text' THEN \(column) || '!' WHEN 'blob' THEN \(column) || x'00' \
-                WHEN 'null' THEN 7 ELSE \(column) + 1000001 END
+                WHEN 'null' THEN 7 WHEN 'real' THEN 5.5 ELSE \(column) + 1000001 END
                 """
             return "UPDATE \(table) SET \(column) = \(value) WHERE rowid = \(row)"
         }
