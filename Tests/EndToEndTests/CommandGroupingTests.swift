@@ -69,8 +69,23 @@ struct CommandGroupingTests {
             outcomes["migrate"]?.words.contains("2 objects of Song share the object of another: SongToArtist") == true,
             "\(outcomes["migrate"]?.words ?? "")")
         #expect(
-            outcomes["explain"]?.words.contains("$source.artistName is 'Ella'") == true,
+            outcomes["explain"]?.words.contains("$source.artistName is \"Ella\"") == true,
             "\(outcomes["explain"]?.words ?? "")")
+    }
+
+    @Test("explain names the song that makes the artist, and a song that has none")
+    func explained() throws {
+        let inputs = try Self.inputs()
+        try Self.write(#""distinctBy": ["$source.artistName"], "compare": "c""#, to: inputs)
+        for (song, words) in [
+            ("Song/p1", ["Song/p1 is kept of 3 source objects", "name = \"Ella\""]),
+            ("Song/p6", ["Song/p1 is kept of 3 source objects", "It shares the object of Song/p1."]),
+            ("Song/p4", ["nil is no value: it makes no object", "It is filtered"]),
+        ] {
+            let outcome = try inputs.run(["explain", "old.sqlite", song], Self.mapping)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            for word in words { #expect(outcome.output.contains(word), "\(word): \(outcome.output)") }
+        }
     }
 
     @Test("Texts that differ in case only are the same on request, and so is nil")

@@ -127,6 +127,32 @@ struct CommandMergeTests {
         #expect(verified.output.contains("3 of 3 objects, 2 sharing the object of another one"), "\(verified.output)")
     }
 
+    @Test("explain names the kept tag, why it is kept, and what it takes from the others; JSON says the same")
+    func explained() throws {
+        let inputs = try Self.inputs()
+        try Self.write(
+            #""mergeBy": ["name"], "compare": "c", "keep": "least $source.used", "fill": true"#, to: inputs)
+        let kept = "Tag/p1 is kept of 3 source objects, whose value is 5"
+        let color = "color has the $source.color of Tag/p3"
+        for (tag, words) in [
+            ("Tag/p1", ["that with the least $source.used is kept", kept, color, "color = \"#f00\""]),
+            ("Tag/p3", [kept, color, "It is merged into Tag/p1, which Tag/p1 makes."]),
+            ("Tag/p4", [kept, "It is merged into Tag/p1"]), ("Tag/p5", ["it shares its object with no other"]),
+        ] {
+            let outcome = try inputs.run(["explain", "old.sqlite", tag], Self.mapping)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            for word in words { #expect(outcome.output.contains(word), "\(word): \(outcome.output)") }
+        }
+        let json = try inputs.run(["explain", "old.sqlite", "Tag/p3", "--json"], Self.mapping)
+        for word in [
+            #""keep":"least $source.used""#, #""kept":"Tag/p1""#, #""keptValue":5"#, #""members":3"#,
+            #""source":"Tag/p3""#, #""outcome":"shared""#, #""rule":"mergeBy""#,
+        ] {
+            #expect(
+                json.output.filter { !$0.isWhitespace }.contains(word.filter { !$0.isWhitespace }), "\(json.output)")
+        }
+    }
+
     @Test(
         "The last or the greatest is kept; parts come in its order first",
         arguments: ["last", "greatest $source.used"])

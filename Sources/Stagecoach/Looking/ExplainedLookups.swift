@@ -49,9 +49,13 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
     func begin() { (noted, count, isCut) = ([], 0, false) }
 
     /// The variables of a mapping's expressions. Those that only a run has are missing.
-    func variables(_ object: EvaluatedSource, _ property: PropertyMapping? = nil) -> [String: Any?] {
+    ///
+    /// - Parameter filled: the object with the values that it takes from others.
+    func variables(
+        _ object: EvaluatedSource, _ property: PropertyMapping? = nil, _ filled: FilledSource? = nil
+    ) -> [String: Any?] {
         var variables: [String: Any?] = [
-            "source": object, "manager": self, "entityMapping": current.mapping, "propertyMapping": property,
+            "source": filled ?? object, "manager": self, "entityMapping": current.mapping, "propertyMapping": property,
         ]
         if let member {
             variables[EntityMapping.memberVariable] = .some(member)
@@ -69,7 +73,9 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
             let name = arguments[0] as? String
         else { throw VerificationObstacle("it calls \(selector), which only a run answers") }
         let candidates = byName ? plan.named(name, beside: current) : plan.answering(beside: current)
-        var sources = ValueBridge.items(of: arguments[1]).compactMap { $0 as? EvaluatedSource }
+        var sources = ValueBridge.items(of: arguments[1]).compactMap {
+            $0 as? EvaluatedSource ?? ($0 as? FilledSource)?.first
+        }
         if arguments[1] is NSSet { sources.sort { $0.key < $1.key } }
         if sources.count > Self.most { isCut = true }
         let found = NSMutableOrderedSet()

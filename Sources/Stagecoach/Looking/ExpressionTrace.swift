@@ -7,13 +7,13 @@ struct ExpressionTrace {
     /// The greatest number of parts that are evaluated.
     private static let most = 100
 
-    let object: EvaluatedSource
+    let object: NSObject
     let variables: [String: Any?]
     /// True for a source filter, whose comparisons with nil are unknown.
     var isFilter = false
     private(set) var parts: [ObjectExplanation.Part] = []
 
-    init(_ object: EvaluatedSource, variables: [String: Any?], isFilter: Bool = false) {
+    init(_ object: NSObject, variables: [String: Any?], isFilter: Bool = false) {
         self.object = object
         self.variables = variables
         self.isFilter = isFilter

@@ -22,6 +22,8 @@ final class MappingExplanation {
     private let followsReferences: Bool
     /// True if a rule that looks at other objects may leave the object out.
     private var isOpen = false
+    /// The object with the values that it takes from those merged into it; nil if it takes none.
+    private var filled: FilledSource?
 
     /// True if rules that the source model has too give only warnings.
     private var excuses: Bool { mapping.followsSource && !plan.options.strictValidation }
@@ -54,12 +56,7 @@ final class MappingExplanation {
     }
 
     private func explain() throws {
-        if let grouping = mapping.grouping {
-            result.outcome = .undecided
-            result.stages.append(shares(grouping))
-        } else if mapping.hasPolicy, mapping.forEach == nil {
-            notePolicy()
-        }
+        if mapping.grouping == nil, mapping.forEach == nil, mapping.hasPolicy { notePolicy() }
         if let filter = mapping.filter {
             let answer = self.answer(of: filter)
             result.filter = answer
@@ -73,6 +70,7 @@ final class MappingExplanation {
             if !mapping.hasPolicy { result.outcome = .removed }
             return
         }
+        if let grouping = mapping.grouping, try !makesObject(grouping) { return }
         if let forEach = mapping.forEach, try !enterFirstMember(of: forEach) { return }
         row[0, EntityTable.entityColumn] = .integer(Int64(plan.destination.number(of: entity)))
         row[0, EntityTable.lockColumn] = .integer(1)
@@ -80,6 +78,53 @@ final class MappingExplanation {
         result.relationships = try mapping.relationships.map(explain)
         try checkRules(entity)
         noteKey(entity)
+    }
+
+    /// Explains with which source objects this one shares a destination object. Returns false if another one makes it.
+    private func makesObject(_ grouping: ObjectGrouping) throws -> Bool {
+        let sharing: ObjectExplanation.Sharing
+        do {
+            sharing = try ExplainedGroup(
+                mapping, grouping, of: object, reader, variables: lookups.variables(object)
+            ).find(filling: filledPaths)
+        } catch {
+            result.outcome = .undecided
+            result.stages.append("\(grouping.keyName): \(VerificationObstacle.reason(of: error))")
+            return true
+        }
+        result.sharing = sharing
+        guard let kept = sharing.keptKey, kept != object.key else {
+            if sharing.kept == nil { result.outcome = .filtered }
+            let others = Set(sharing.filled.map(\.key)).sorted().map { key in
+                let other = object.another
+                other.key = key
+                return other
+            }
+            if !others.isEmpty { filled = FilledSource([object] + others) }
+            return sharing.kept != nil
+        }
+        result.outcome = .shared
+        if let entity = mapping.destination, plan.keepsKeys(mapping) { result.destination = "\(entity)/p\(kept)" }
+        return false
+    }
+
+    /// The key paths over to-one relationships that the expressions of attributes and to-one relationships read, each with the
+    /// property.
+    private var filledPaths: [(property: String, path: ValueExpression)] {
+        guard mapping.fillsNil, let source = mapping.source else { return [] }
+        let expressions =
+            mapping.attributes.map { ($0.attribute.name, $0.expression) }
+            + mapping.relationships.filter { !$0.relationship.isToMany }.map { planned in
+                (planned.name, mapping.mapping.relationshipMapping(named: planned.name)?.valueExpression)
+            }
+        return expressions.flatMap { name, expression -> [(property: String, path: ValueExpression)] in
+            var seen: Set<[String]> = []
+            return (expression?.syntax.descendants.compactMap(\.sourcePath) ?? []).filter { path in
+                source.isToOne(path) && seen.insert(path).inserted
+            }.map { path in
+                (name, ValueExpression(node: .keyPath(target: .variable("source"), components: path)))
+            }
+        }
     }
 
     private func answer(of filter: SourcePredicate) -> ObjectExplanation.Filter {
@@ -98,10 +143,9 @@ final class MappingExplanation {
     private func enterFirstMember(of forEach: ValueExpression) throws -> Bool {
         let members: [Any?]
         do {
-            let value = try forEach.evaluate(with: object, variables: lookups.variables(object))
-            members = try ForEachValue.members(of: value) { member in
-                (member as? EvaluatedSource).map { ($0.table, $0.key) }
-            }
+            members = try ExpressionEvaluation(
+                of: forEach, with: object, variables: lookups.variables(object)
+            ).members()
         } catch {
             result.outcome = .undecided
             result.forEach = "The members of \(forEach.format) are not known: \(VerificationObstacle.reason(of: error))"
@@ -134,26 +178,6 @@ final class MappingExplanation {
         result.policy = .init(name: name, methods: policy.map { OverriddenMethods.names(of: type(of: $0)) })
     }
 
-    /// Returns the values by which the object shares another one's, or makes its own.
-    private func shares(_ grouping: ObjectGrouping) -> String {
-        let values = grouping.expressions.map { item in
-            let value = (try? item.expression.evaluate(with: object, variables: lookups.variables(object))) ?? nil
-            return "\(item.expression.format) is \(value.map { "'\($0)'" } ?? "nil")"
-        }
-        let kept: String? =
-            switch grouping.merge?.keep {
-            case nil: nil
-            case .first: "the first"
-            case .last: "the last"
-            case .greatest(let item): "that with the greatest \(item.expression.format)"
-            case .least(let item): "that with the least \(item.expression.format)"
-            }
-        let which =
-            kept.map { "of the source objects with these values \($0) is kept, and the others are merged into it" }
-            ?? "the first source object with these values makes the object, and the others share it"
-        return "\(grouping.keyName): \(which): " + values.joined(separator: ", ")
-    }
-
     // MARK: - Attributes
 
     private func explain(_ planned: PlannedAttribute) throws -> ObjectExplanation.Property {
@@ -175,11 +199,11 @@ final class MappingExplanation {
             property.value = source
         } else {
             let own = mapping.mapping.attributeMapping(named: attribute.name)
-            let variables = lookups.variables(object, own)
-            property.parts = ExpressionTrace(object, variables: variables).parts(of: expression.syntax)
+            let variables = lookups.variables(object, own, filled)
+            property.parts = ExpressionTrace(filled ?? object, variables: variables).parts(of: expression.syntax)
             do {
                 if let refusal = planned.refusal { throw refusal }
-                try store(expression.evaluate(with: object, variables: variables, asStored: true), planned)
+                try store(expression.evaluate(with: filled ?? object, variables: variables, asStored: true), planned)
                 property.value = try value(planned)
             } catch {
                 property.problem = VerificationObstacle.reason(of: error)
@@ -212,6 +236,7 @@ final class MappingExplanation {
             old.definition.allowsExternalBinaryDataStorage == new.definition.allowsExternalBinaryDataStorage
         else { return nil }
         let stored = try reader.row(object.entity, object.key)
+        if filled != nil, stored.row.batch[0, from].kind == .null { return nil }
         row.copy(stored.row.batch[0, from], from: stored.row.batch, row: 0, slot: planned.column)
         copied[planned.column] = old
         return try stored.value(of: new, column: from)
@@ -262,12 +287,17 @@ final class MappingExplanation {
             noteMissing(planned, isKnown: property.notes.count == 1)
             return property
         }
-        let variables = lookups.variables(object, own)
-        property.parts = ExpressionTrace(object, variables: variables).parts(of: expression.syntax)
+        // To-many relationships have the members of all; these are the object's own.
+        let filled = relationship.isToMany ? nil : filled
+        let variables = lookups.variables(object, own, filled)
+        property.parts = ExpressionTrace(filled ?? object, variables: variables).parts(of: expression.syntax)
+        if relationship.isToMany, mapping.merges, let sharing = result.sharing, sharing.members > 1 {
+            property.notes.append("The members of the source objects that are merged into this one come to these")
+        }
         lookups.begin()
         do {
             if let refusal = planned.refusal { throw refusal }
-            let items = ValueBridge.items(of: try expression.evaluate(with: object, variables: variables))
+            let items = ValueBridge.items(of: try expression.evaluate(with: filled ?? object, variables: variables))
             let fitting = items.compactMap { $0 as? FoundObject }.filter {
                 $0.mapping.destination?.isKindOf(entity: relationship.destination) ?? false
             }
@@ -432,6 +462,27 @@ final class MappingExplanation {
         if plan.hasPolicies(beside: mapping), !mapping.hasPolicy {
             result.stages.append("The mapping model has policies, which may change the object after it is made")
         }
+    }
+}
+
+extension SyntaxNode {
+    /// The components of a key path from `$source`; nil for any other node.
+    fileprivate var sourcePath: [String]? {
+        guard case .expression(.keyPath(.variable("source"), let path)) = self else { return nil }
+        return path
+    }
+}
+
+extension EntityDescription {
+    /// Tells whether a key path leads over to-one relationships only.
+    fileprivate func isToOne(_ path: [String]) -> Bool {
+        var entity = self
+        for name in joiningElements(in: path) {
+            guard let relationship = entity.relationship(named: name) else { return !name.hasPrefix("@") }
+            if relationship.isToMany { return false }
+            entity = relationship.destination
+        }
+        return true
     }
 }
 

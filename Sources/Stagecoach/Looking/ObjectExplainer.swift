@@ -63,7 +63,9 @@ public final class ObjectExplainer {
                     + "the others read stores in between, which are not made here: \(later)")
         }
         try reader.close()
-        let order: [ObjectExplanation.Outcome] = [.invalid, .rejected, .migrated, .undecided, .filtered, .removed]
+        let order: [ObjectExplanation.Outcome] = [
+            .invalid, .rejected, .migrated, .shared, .undecided, .filtered, .removed,
+        ]
         return ObjectExplanation(
             object: object.objectName, from: run.source.label, to: run.destination.label,
             outcome: order.first { outcome in mappings.contains { $0.outcome == outcome } } ?? .withoutMapping,

@@ -8,6 +8,8 @@ public struct ObjectExplanation: Sendable, Encodable {
         case rejected
         /// It becomes a destination object.
         case migrated
+        /// It shares the destination object that another source object makes, or is merged into it.
+        case shared
         /// Other objects, code of a policy, or an expression that gives the source objects decide.
         case undecided
         /// The source filter leaves it out.
@@ -40,6 +42,52 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let parts: [Part]
         /// The reason why there is no answer; nil if there is one.
         public let problem: String?
+    }
+
+    /// The source objects that share a destination object by `distinctBy` or `mergeBy`, the explained one among them.
+    public struct Sharing: Sendable, Encodable {
+        /// A value by which source objects are compared.
+        public struct Value: Sendable, Encodable {
+            /// The expression.
+            public let expression: String
+            /// Its value.
+            public let value: ShownValue
+        }
+
+        /// A value that the kept source object lacks, and has from another one.
+        public struct Filled: Sendable, Encodable {
+            /// The property of the destination object.
+            public let property: String
+            /// The key path that is nil for the kept source object.
+            public let keyPath: String
+            /// The source object that has a value, `Entity/p<key>`.
+            public let source: String
+            /// Its key.
+            let key: Int64
+
+            private enum CodingKeys: String, CodingKey { case property, keyPath, source }
+        }
+
+        /// The rule: `distinctBy` or `mergeBy`.
+        public let rule: String
+        /// The rule by which one of the source objects is kept, as in a mapping file; nil for `distinctBy`, where it is the first.
+        public let keep: String?
+        /// The values that all of them have.
+        public internal(set) var values: [Value] = []
+        /// The number of source objects.
+        public internal(set) var members = 0
+        /// The source object that makes the destination object, `Entity/p<key>`; nil if none does, because the values are nil.
+        public internal(set) var kept: String?
+        /// The value for which it is kept; nil if its place among the others decides.
+        public internal(set) var keptValue: ShownValue?
+        /// The values that it takes from the others.
+        public internal(set) var filled: [Filled] = []
+        /// The key of ``kept``.
+        var keptKey: Int64?
+
+        init(rule: String, keep: String?) { (self.rule, self.keep) = (rule, keep) }
+
+        private enum CodingKeys: String, CodingKey { case rule, keep, values, members, kept, keptValue, filled }
     }
 
     /// The policy of an entity mapping. It is not called.
@@ -121,6 +169,8 @@ public struct ObjectExplanation: Sendable, Encodable {
         public internal(set) var outcomeByItself: Outcome
         /// The source filter; nil if there is none.
         public internal(set) var filter: Filter?
+        /// The source objects that share the destination object; nil if each makes its own.
+        public internal(set) var sharing: Sharing?
         /// The policy; nil if there is none.
         public internal(set) var policy: Policy?
         /// How many objects the members of the mapping's `forEach` make, and whose is shown, as a sentence without a full stop;

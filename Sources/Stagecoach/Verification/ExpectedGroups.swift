@@ -29,9 +29,9 @@ struct ExpectedGroups {
     ) {
         self.grouping = grouping
         values = grouping.expressions.map {
-            GroupedValue($0, of: object, plan, variables, comparison: grouping.comparison)
+            GroupedValue($0, of: object, plan.source.schema, variables, comparison: grouping.comparison)
         }
-        keep = grouping.merge?.keep.expression.map { GroupedValue($0, of: object, plan, variables) }
+        keep = grouping.merge?.keep.expression.map { GroupedValue($0, of: object, plan.source.schema, variables) }
         if case .greatest = grouping.merge?.keep { isGreatest = true } else { isGreatest = false }
         groups = storage.sorter(width: Self.width)
         members = storage.sorter(width: 2)
@@ -45,7 +45,7 @@ struct ExpectedGroups {
     func add(_ key: Int64, _ row: SequentialRows, scratch: inout [UInt8]) throws -> Bool {
         scratch.removeAll(keepingCapacity: true)
         var nils = 0
-        for value in values where try !value.write(row, to: &scratch) { nils += 1 }
+        for value in values where try !value.write(row.cell, to: &scratch) { nils += 1 }
         let word = SortKey.encode(key)
         if !grouping.nilIsAValue, grouping.merge == nil ? nils == values.count : nils > 0 {
             guard grouping.merge != nil else { return false }
@@ -53,7 +53,7 @@ struct ExpectedGroups {
             return true
         }
         var place: GroupedValue.Place = (0, grouping.merge?.keep == .last ? ~word : 0, 0)
-        if let keep { place = try keep.place(row, isGreatest: isGreatest) }
+        if let keep { place = try keep.place(row.cell, isGreatest: isGreatest) }
         let hash = scratch.withUnsafeBytes {
             (VerificationChecksum.hash($0, isText: false), VerificationChecksum.hash($0, isText: true))
         }

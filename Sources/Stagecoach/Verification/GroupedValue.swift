@@ -1,3 +1,4 @@
+import CoreDataStore
 import Foundation
 import ManagedModel
 import Mapping
@@ -29,7 +30,7 @@ final class GroupedValue {
     ///   - object: the source object, which shows one after the other.
     ///   - comparison: the differences of texts that do not count.
     init(
-        _ item: GroupingExpression, of object: EvaluatedSource, _ plan: VerificationPlan, _ variables: [String: Any?],
+        _ item: GroupingExpression, of object: EvaluatedSource, _ schema: StoreSchema, _ variables: [String: Any?],
         comparison: ComparisonOptions = []
     ) {
         expression = item.expression
@@ -39,7 +40,7 @@ final class GroupedValue {
         let path = item.expression.node.sourceKeyPath.map { object.entity.joiningElements(in: $0) } ?? []
         if path.count == 1, let attribute = object.entity.attribute(named: path[0]),
             !attribute.definition.allowsExternalBinaryDataStorage,
-            let column = plan.source.schema.column(of: attribute)
+            let column = schema.column(of: attribute)
         {
             way = .column(column)
             isWhole = [.integer16, .integer32, .integer64, .boolean].contains(attribute.attributeType)
@@ -51,12 +52,13 @@ final class GroupedValue {
 
     /// Appends the value of the object in view to a key. Equal values append the same bytes.
     ///
+    /// - Parameter cell: returns a column's value of the object's row.
     /// - Returns: false for nil.
     /// - Throws: the errors of evaluation, ``VerificationObstacle`` for a value that has no bytes.
-    func write(_ row: SequentialRows, to key: inout [UInt8]) throws -> Bool {
+    func write(_ cell: (Int) -> VerifiedCell, to key: inout [UInt8]) throws -> Bool {
         switch way {
         case .column(let column):
-            switch row.cell(column) {
+            switch cell(column) {
             case .null: return none(&key)
             case .integer(let number): append(.whole, UInt64(bitPattern: number), &key)
             case .real(let number): append(.real, number.bitPattern, &key)
@@ -78,13 +80,15 @@ final class GroupedValue {
 
     /// Returns the place of the value of the object in view; nil values come last.
     ///
-    /// - Parameter isGreatest: true if the greatest value comes first.
+    /// - Parameters:
+    ///   - cell: returns a column's value of the object's row.
+    ///   - isGreatest: true if the greatest value comes first.
     /// - Throws: the errors of evaluation, ``VerificationObstacle`` for a value that has no order.
-    func place(_ row: SequentialRows, isGreatest: Bool) throws -> Place {
+    func place(_ cell: (Int) -> VerifiedCell, isGreatest: Bool) throws -> Place {
         let number: (real: Double, whole: Int64)?
         switch way {
         case .column(let column):
-            switch row.cell(column) {
+            switch cell(column) {
             case .null: number = nil
             case .integer(let value): number = (Double(value), isWhole ? value : 0)
             case .real(let value): number = (value, 0)

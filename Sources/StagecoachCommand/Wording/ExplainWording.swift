@@ -22,6 +22,7 @@ enum ExplainWording {
             lines.append("  filter \(filter.predicate): \(answer)")
             lines += parts(filter.parts)
         }
+        if let sharing = mapping.sharing { lines += self.lines(sharing) }
         if let forEach = mapping.forEach { lines.append("  forEach: \(forEach)") }
         for property in mapping.attributes + mapping.relationships { lines += self.lines(property) }
         for broken in mapping.broken {
@@ -30,6 +31,21 @@ enum ExplainWording {
         }
         lines += mapping.stages.map { "  depends on other objects: \($0)" }
         return lines + ["  " + verdict(mapping)]
+    }
+
+    private static func lines(_ sharing: ObjectExplanation.Sharing) -> [String] {
+        let which =
+            sharing.keep.map { keep in
+                let rule = keep == "first" || keep == "last" ? "the \(keep)" : "that with the \(keep)"
+                return "of the source objects with these values \(rule) is kept, and the others are merged into it"
+            } ?? "the first source object with these values makes the object, and the others share it"
+        var lines = ["  \(sharing.rule): \(which)"]
+        lines += sharing.values.map { "      \($0.expression) is \(ObjectWording.value($0.value))" }
+        guard let kept = sharing.kept else { return lines + ["      nil is no value: it makes no object"] }
+        guard sharing.members > 1 else { return lines + ["      it shares its object with no other"] }
+        let why = sharing.keptValue.map { ", whose value is \(ObjectWording.value($0))" } ?? ""
+        lines.append("      \(kept) is kept of \(Figures.count(sharing.members, "source object"))\(why)")
+        return lines + sharing.filled.map { "      \($0.property) has the \($0.keyPath) of \($0.source)" }
     }
 
     private static func lines(_ unread: ObjectExplanation.Unread) -> [String] {
@@ -72,6 +88,10 @@ enum ExplainWording {
         case .migrated:
             (mapping.outcome == .migrated && mapping.stages.isEmpty ? "It becomes " : "By itself it becomes ")
                 + (mapping.destination ?? "an object of \(mapping.destinationEntity ?? "")") + "."
+        case .shared:
+            "It \(mapping.sharing?.rule == "mergeBy" ? "is merged into" : "shares") "
+                + (mapping.destination ?? "the object of \(mapping.sharing?.kept ?? "another")")
+                + (mapping.destination == nil ? "." : ", which \(mapping.sharing?.kept ?? "another") makes.")
         case .invalid: "The broken rule ends the migration; --on-invalid reject would leave the object out."
         case .rejected: "It is rejected: the broken rule leaves it out."
         case .undecided: "What becomes of it, only a run tells."
