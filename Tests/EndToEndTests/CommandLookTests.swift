@@ -42,7 +42,8 @@ struct CommandLookTests {
         let inputs = try Self.typed()
         for (asked, words) in [("U/p9", "The store has no object U/p9"), ("V/p1", "The store has no entity V")] {
             for command in [
-                ["show", "old.sqlite", asked], ["explain", "old.sqlite", asked, "--to", "M.xcdatamodeld"],
+                ["show", "old.sqlite", asked, "--model", "M.xcdatamodeld:1"],
+                ["explain", "old.sqlite", asked, "--to", "M.xcdatamodeld"],
             ] {
                 let outcome = try CommandBinary.run(command, in: inputs.folder.path)
                 #expect(outcome.code == 66, "\(command): \(outcome)")

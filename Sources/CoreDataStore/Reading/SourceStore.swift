@@ -53,6 +53,8 @@ package final class SourceStore {
 
     /// The path, with symbolic links resolved.
     package var path: String { file.path }
+    /// The path as it was given, for errors that people read.
+    package let givenPath: String
     /// The private store that is read in the place of the one that was named; nil: that one is read itself.
     private let standIn: StandInStore?
 
@@ -74,6 +76,7 @@ package final class SourceStore {
     ) throws(MigrationError) {
         let vfs = temporaryDirectory.map { SourceVFS(temporaryDirectory: $0) } ?? SourceVFS.standard
         standIn = StandInStore.of(path)
+        givenPath = OpenFolders.shown(standIn?.original ?? path)
         let (file, connection, fingerprint) = try SourceStore.snapshot(
             path: standIn?.path ?? path, vfs: vfs, cacheBytes: cacheBytes)
         self.file = file

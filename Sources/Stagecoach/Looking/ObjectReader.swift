@@ -15,8 +15,6 @@ public final class ObjectReader {
     /// The greatest number of objects that are named for each to-many relationship.
     public var mostMembers = ObjectReader.members
 
-    /// The store's path as it was given, for errors.
-    private let path: String
     let store: SourceStore
     let layout: StoreLayout
     let objects: VerifiedObjects
@@ -52,7 +50,6 @@ public final class ObjectReader {
 
     /// Opens a store as a migration with some options reads it.
     init(path: String, model: ManagedObjectModel, options: MigrationOptions) throws(MigrationError) {
-        self.path = OpenFolders.shown(path)
         let resident = ProcessMemory.currentResident() ?? 0
         room = max(0, (options.memoryLimit ?? MemoryLimit.standard(resident: resident)) - resident)
         store = try SourceStore(
@@ -113,14 +110,15 @@ public final class ObjectReader {
         if let uuid = name.storeUUID, uuid.uppercased() != store.metadata.uuid.uppercased() {
             throw MigrationError(
                 "object.otherStore", .noInput, "\(id) is an object of another store",
-                remedy: "The UUID of this one is \(store.metadata.uuid)", context: .init(path: path))
+                remedy: "The UUID of this one is \(store.metadata.uuid)", context: .init(path: store.givenPath))
         }
         let found = try store.entity(ofKey: key, table: schema.tableIndex(of: asked), in: layout)
             .map(schema.model.entity(at:))
         guard let found, found.isKindOf(entity: asked) else {
             throw MigrationError(
                 "object.unknown", .noInput, "The store has no object \(asked)/p\(key)",
-                remedy: found.map { "The object with this key is \($0)/p\(key)" }, context: .init(path: path))
+                remedy: found.map { "The object with this key is \($0)/p\(key)" }, context: .init(path: store.givenPath)
+            )
         }
         return (found, key)
     }
@@ -130,7 +128,7 @@ public final class ObjectReader {
             throw MigrationError(
                 "object.unknownEntity", .noInput, "The store has no entity \(name)",
                 remedy: EditDistance.question(name, among: schema.model.entities.map(\.definition.name))
-                    ?? "Run inspect to see its entities", context: .init(path: path))
+                    ?? "Run inspect to see its entities", context: .init(path: store.givenPath))
         }
         return entity
     }
@@ -153,7 +151,8 @@ public final class ObjectReader {
 
     private func gone(_ entity: EntityDescription, _ key: Int64) -> MigrationError {
         MigrationError(
-            "object.unknown", .noInput, "The store has no object \(entity)/p\(key)", context: .init(path: path))
+            "object.unknown", .noInput, "The store has no object \(entity)/p\(key)",
+            context: .init(path: store.givenPath))
     }
 
     private func relationship(
@@ -303,11 +302,11 @@ public final class ObjectReader {
         do {
             return try filter.filterTruth(of: object, variables: [:]) == true
         } catch let error as MigrationError {
-            throw error.inside(.init(path: store.path, objectID: object.objectName))
+            throw error.inside(.init(path: store.givenPath, objectID: object.objectName))
         } catch let obstacle as VerificationObstacle {
             throw MigrationError(
                 "value.unreadable", .data, "The predicate cannot be evaluated: \(obstacle.reason)",
-                context: .init(path: store.path, objectID: object.objectName, expression: filter.format))
+                context: .init(path: store.givenPath, objectID: object.objectName, expression: filter.format))
         }
     }
 }

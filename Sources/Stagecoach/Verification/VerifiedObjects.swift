@@ -292,6 +292,9 @@ final class LookupStub: NSObject, ExpressionFunctions {
             throw VerificationObstacle("the expression calls \(selector)")
         }
         let mappings = selector == Self.byRelationship ? plan.answering(model: model) : plan.named(name, model: model)
+        if let making = mappings.first(where: { $0.forEach != nil }) {
+            throw VerificationObstacle("it looks up objects that \(making.name) makes for each member")
+        }
         var sources = ValueBridge.items(of: arguments[1]).compactMap {
             $0 as? EvaluatedSource ?? ($0 as? FilledSource)?.first
         }

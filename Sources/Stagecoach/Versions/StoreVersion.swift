@@ -164,7 +164,7 @@ private struct StoreVersionSearch {
         }
         return MigrationError(
             "model.unknownVersion", .configuration, "Nothing says which model version wrote the store: \(text)",
-            remedy: "Name the model version that wrote the store with --from", context: .init(path: store.path))
+            remedy: "Name the model version that wrote the store with --from", context: .init(path: store.givenPath))
     }
 }
 
