@@ -134,7 +134,8 @@ public struct MigrationError: Error, Sendable {
     }
 }
 
-/// Entries of the user info of one error in Cocoa's domain, and its code there; nil if its own code says it.
+/// The part of an error in Cocoa's domain that its other properties do not give: entries of the user info, and a code. The code
+/// is nil if it follows from the error's own code.
 package final class CocoaDetails: @unchecked Sendable {
     package let code: Int?
     package let userInfo: [String: Any]

@@ -23,7 +23,8 @@ final class ExportedStore {
         let name: String
         /// Own ones before inherited ones, by name from last to first.
         let attributes: [AtomicModel.Attribute]
-        /// To-one before to-many, inherited ones first, by name.
+        /// The relationships: first all to-one, then all to-many. In both groups those of a parent come before those of its
+        /// subentities, and those of one entity are in the order of their names.
         let relationships: [Relationship]
         let entity: EntityDescription
     }

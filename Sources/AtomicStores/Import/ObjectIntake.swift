@@ -14,7 +14,8 @@ final class ObjectIntake {
         case blob(UnsafeRawBufferPointer)
     }
 
-    /// The greatest id. Rows are sorted by words of 64 bits with a table's number before the id.
+    /// The greatest number that an object may have, 2^47 - 1. The sort key of a row is a word of 64 bits, with the table's index in
+    /// the upper 16 bits and the object's key in the others.
     static let greatestID: Int64 = 1 << 47 - 1
     /// The most tables of a model.
     private static let mostTables = 1 << 16

@@ -42,7 +42,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         package var asInSource: [String] = []
         /// Names that follow from the model by rules that no known store contradicts.
         package var byRule: [String] = []
-        /// Names of join tables between relationships of one entity, for which neither a rule nor a source shows the side.
+        /// Names of join tables between two relationships of one entity. Core Data may name such a table after either relationship,
+        /// and neither a rule nor the source tells after which.
         package var withoutEvidence: [String] = []
     }
 

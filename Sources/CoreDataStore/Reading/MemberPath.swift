@@ -35,8 +35,8 @@ package struct MemberSelection: Sendable, Hashable {
     package var columns: [SelectedColumn]
     /// The slot for the owner's key; its column is `computed`.
     package var ownerSlot: Int
-    /// The own column that orders the members of an owner. Equal values are returned once and nulls never. If nil, the order is
-    /// by key, and each member is returned once.
+    /// The column of the members' table by whose values each owner's members are ordered. Of members with equal values one is
+    /// returned, and members without a value are left out. Nil: members are ordered by key, and each is returned once.
     package var distinctColumn: Int?
     /// True if the column holds Floats. Numbers that round to the same Float are then equal.
     package var distinctsFloats = false

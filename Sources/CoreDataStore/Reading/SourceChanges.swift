@@ -88,11 +88,12 @@ package final class SourceChanges {
 
     // MARK: - Links of join tables
 
-    /// Adds a link, or changes the places of one that is there.
+    /// Adds a link to the changed copy of a join table. If the link is there already, its places are replaced.
     ///
     /// - Parameters:
-    ///   - keys: the keys of both sides.
-    ///   - places: the places of both sides' objects; a place is left out if the side has none in the file.
+    ///   - keys: the keys of the two linked objects, in the order of the join table's sides.
+    ///   - places: the position of each object in the ordered relationship of the other. It is ignored for a side whose position
+    ///     has no column in the source's join table.
     package func link(
         _ keys: (Int64, Int64), places: (Int64?, Int64?), joinTable: Int
     ) throws(MigrationError) {

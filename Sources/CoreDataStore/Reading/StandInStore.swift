@@ -36,7 +36,8 @@ package struct StandInStore: Sendable {
         return current.last { $0.original == real }
     }
 
-    /// Takes the fingerprint of a store without a `-wal`, with the time of its last change.
+    /// Takes the fingerprint of an original, a store of type XML or binary. It includes the time of the file's last change, in the
+    /// place of the hash over a `-wal`, which such a store does not have.
     package static func fingerprint(of path: String) throws(MigrationError) -> StoreFingerprint {
         let real = canonical(path)
         var fingerprint = try StoreFingerprint.take(path: real)

@@ -82,7 +82,11 @@ struct FileSchema {
     /// Returns the root page of a table or index with exactly this name; nil if there is none.
     subscript(name: String) -> UInt32? { roots[name] }
 
-    /// Returns the root page of a table or index, whose name may be written in other cases; nil if there is none.
+    /// Returns the root page of a table or index; nil if there is none. The name's letter case does not matter.
+    ///
+    /// - Parameters:
+    ///   - type: `table` or `index`.
+    ///   - connection: asked if no table or index has exactly this name.
     func root(of type: String, _ name: String, _ connection: Connection) throws(MigrationError) -> UInt32? {
         if let root = roots[name] { return root }
         return try connection.root(of: type, name)

@@ -60,7 +60,7 @@ enum DelegatingVFS {
 package class RegisteredVFS: @unchecked Sendable {
     private static let nextNumber = Atomic<Int>(1)
 
-    /// The name for opening a connection.
+    /// The name under which the VFS is registered. A connection that is opened with this name uses it.
     package let name: String
     // Set once in the initialiser and read by SQLite; immutable afterwards.
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>

@@ -17,7 +17,8 @@ extension DestinationStore {
         package var indexedJoins: Set<Int> = []
         /// The indexes that are dropped while rows are inserted, by table.
         package var absent: [String: AbsentIndexes] = [:]
-        /// True if the store had rows, indexes and metadata of its own. ``firstStamp`` is the number that it had then.
+        /// True if the store is a copy of an existing one, to which rows are appended. ``firstStamp`` is the number of the copy's
+        /// state when it was opened.
         package var isAppending = false
         package var firstStamp: Int64 = 0
 

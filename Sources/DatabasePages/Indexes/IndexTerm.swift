@@ -89,7 +89,8 @@ struct NumberForm {
         bits = real.bitPattern
     }
 
-    /// Writes a number's serial type, and its bytes behind others; for nil those of NULL.
+    /// Writes a number's serial type at `serial` and its bytes at `place`, and moves `place` behind them. For nil it writes the
+    /// serial type of NULL and no bytes.
     @inline(__always)
     static func put(
         _ form: NumberForm?, serialAt serial: UnsafeMutableRawPointer, _ place: inout UnsafeMutableRawPointer

@@ -10,13 +10,14 @@ extension ManagedObjectModel {
         VersionHash.entityHashes(of: self).compactMapValues { $0.bytes.map { Data($0) } }
     }
 
-    /// Takes the hashes that only Core Data can compute, those of entities with derived or composite attributes, from a store
-    /// made for the model or for one of its configurations.
+    /// Adopts version hashes that only Core Data can compute: those of entities with derived or composite attributes. They come
+    /// from a store made for this model or for one of its configurations.
     ///
-    /// They are taken if every other hash of the store is the model's. Otherwise the store is of another version, and
-    /// ``unknownHashReason(ofEntity:)`` gives that as the reason.
+    /// All other hashes of the store must be equal to the model's. If one is not, the store is of another version: no hash is
+    /// adopted, and ``unknownHashReason(ofEntity:)`` names the difference.
     ///
-    /// - Parameter hashes: `NSStoreModelVersionHashes`: 32 bytes by entity name; empty for one that was left out.
+    /// - Parameter hashes: the store's `NSStoreModelVersionHashes`, 32 bytes by entity name. An empty hash stands for one that the
+    ///   store leaves out.
     /// - Complexity: O(p log p) in the model's properties.
     package func takeUnknownHashes(from hashes: [String: [UInt8]]) {
         var own = VersionHash.entityHashes(of: self)

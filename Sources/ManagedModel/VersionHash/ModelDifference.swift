@@ -47,12 +47,11 @@ package enum ModelDifference {
         return lines.sorted { ModelResolution.precedes($0.name, $1.name) }.map(\.text)
     }
 
-    /// Describes the properties that make the hashes of two versions of a model differ, if the store's own model is available
-    /// (its cached model).
+    /// Describes why the version hashes of two versions of a model differ. The store's version is its cached model.
     ///
-    /// - Returns: one sentence without a full stop for each property that is missing, extra or different, by entity and
-    ///   property name. An inherited property is named once, at the entity that declares it. Entities that only one model has
-    ///   are named as such.
+    /// - Returns: one sentence without a full stop for each difference, sorted by entity name: an entity that only one model has;
+    ///   another parent, hash modifier or uniqueness constraint; and by name each property that is missing, extra or different. An
+    ///   inherited property is named once, at the entity that declares it.
     /// - Complexity: O(p log p) in the models' properties.
     package static func describe(storeModel: ManagedObjectModel, model: ManagedObjectModel) -> [String] {
         var lines: [String] = []

@@ -72,7 +72,7 @@ extension ProgramRun {
         return (scratch.pointee.reserve(count), ProgramRegister(bits: offset, length: length, kind: .scratchBytes))
     }
 
-    /// Stores a text that was built on the heap.
+    /// Copies the UTF-8 bytes of a text to the scratch arena. Returns the register that refers to them.
     func made(_ text: String) throws(ProgramFault) -> ProgramRegister { try stored(Array(text.utf8)) }
 
     /// Stores bytes that were built on the heap.

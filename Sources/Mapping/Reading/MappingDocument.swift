@@ -26,6 +26,9 @@ struct MappingDocument {
 
     init(root: JSONNode, path: String) { (self.root, self.path) = (root, path) }
 
+    /// Parses the JSON text of a mapping model.
+    ///
+    /// - Parameter path: the file's path, for error messages.
     /// - Throws: `mapping.json`, `mapping.duplicateKey` (78).
     init(_ bytes: [UInt8], path: String) throws(MigrationError) {
         self.path = path

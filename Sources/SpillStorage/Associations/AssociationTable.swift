@@ -64,8 +64,8 @@ package final class AssociationTable {
 
     deinit { record.deallocate() }
 
-    /// The size in bytes of the table's set of keys in memory, including its directory. Bytes on disk and pairs in logs
-    /// are not counted.
+    /// The memory that the table's ``KeyIndex`` takes, in bytes: its chunks in memory, and the list of all its chunks. 0 if the
+    /// table keeps its pairs in a log. Bytes on disk and the memory of logs are not counted.
     package var bytesInMemory: Int { monotonic?.keys.bytesInMemory ?? 0 }
 
     /// The number of distinct destinations, if it is known without a look at each pair; otherwise nil.

@@ -14,14 +14,15 @@ package final class OwnFolder: Sendable {
     private let descriptor: Int32
     private let calls: any FileCalls
 
-    /// Opens a folder. If it is this user's and others may write in it, they no longer may.
+    /// Opens a folder without following a link, and checks that it belongs to this user. If others may write in it, that
+    /// permission is taken away.
     ///
     /// - Parameters:
     ///   - calls: the system calls by which it is opened and read.
     ///   - elsewhere: what to do where the folder cannot be removed, as the end of a sentence.
     /// - Returns: nil if there is nothing at the path.
-    /// - Throws: `folder.foreign` (77) if it is a link, or another user's, or has another user's files in it or could have;
-    ///   `work.create` (73), `spill.io` (74), `spill.permission` (77).
+    /// - Throws: `folder.foreign` (77) if it is a link, belongs to another user, or was open to others and holds a file of another
+    ///   user or stays open; `work.create` (73), `spill.io` (74), `spill.permission` (77).
     package init?(
         _ path: String, calls: any FileCalls = SystemFileCalls(),
         elsewhere: String = "name another folder with --work-dir"

@@ -237,7 +237,9 @@ package final class KeyIndex {
         return index < 0 ? -1 : chunks[chunk].rank + index
     }
 
-    /// The last chunk that begins at the key or before; -1 if there is none.
+    /// Returns the index of the last chunk whose first key is not greater than the key; -1 if there is none.
+    ///
+    /// - Parameter range: the key without its lowest ``KeyContainer/rangeBits`` bits.
     @inline(__always)
     func chunkHolding(_ key: Int64, range: Int64) -> Int {
         if hot.pointee.rangeTableCapacity > 0 {

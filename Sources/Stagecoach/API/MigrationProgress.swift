@@ -52,7 +52,7 @@ public final class ProgressCounter: Sendable {
         public var passes = 0
         /// Bytes written to spill files and association tables.
         public var spilledBytes = 0
-        /// The size of the destination's file so far, in bytes; 0 if neither this nor the expected size is known yet.
+        /// The size of the destination's file so far, in bytes; 0 before the file exists.
         public var destinationBytes = 0
         /// The size that the destination's file is expected to have in the end, in bytes; an estimate.
         public var expectedBytes = 0

@@ -132,7 +132,7 @@ public struct FurtherObjects: Sendable, Codable, Equatable {
     public var inverse: String?
     /// The rule by which the object was chosen.
     public var kept: Kept
-    /// The number of objects that were left out.
+    /// The number of further objects, which are not in the relationship.
     public var count: Int
 
     /// The line as a sentence for the user.

@@ -5,7 +5,7 @@ import Diagnostics
 public struct PassesNoFilter: Sendable, Codable, Equatable {
     /// The source entity.
     public var entity: String
-    /// The number of such objects; nil if it is not counted, because only a run can evaluate the filters.
+    /// The number of objects that pass no filter; nil if they are not counted, because only a run can evaluate the filters.
     public var objects: Int?
     /// The first of them, `Entity/p<key>`, at most five.
     public var samples: [String]

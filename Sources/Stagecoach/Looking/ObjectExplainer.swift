@@ -20,12 +20,12 @@ public final class ObjectExplainer {
 
     /// Explains an object.
     ///
-    /// If the steps of the way do not compose, the first migration of the chain is explained; the others read stores that do
-    /// not exist.
+    /// If the way to the destination version takes several migrations, because its steps cannot be composed into one, the first
+    /// of them is explained. The others read stores in between, which do not exist yet.
     ///
     /// - Parameters:
     ///   - id: `Entity/p<key>`, or the URI of its object id.
-    ///   - plan: the plan of the chain, which knows what no entity mapping reads; nil: ``ObjectExplanation/unread`` is empty.
+    ///   - plan: the plan of the chain, whose losses give ``ObjectExplanation/unread``. If it is nil, that is empty.
     /// - Throws: `object.unknown`, `object.unknownEntity`, `object.otherStore` (66); the errors of the inputs, as a
     ///   migration throws them.
     /// - Complexity: O(mapping models), and O(log rows) for each object that the expressions read.

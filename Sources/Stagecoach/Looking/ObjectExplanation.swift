@@ -164,8 +164,8 @@ public struct ObjectExplanation: Sendable, Encodable {
         public let destinationEntity: String?
         /// The outcome for the object by this mapping.
         public internal(set) var outcome: Outcome
-        /// The outcome as far as the object and those that it refers to decide it. It differs from ``outcome`` if a rule that
-        /// looks at others, one of ``stages``, may still leave the object out.
+        /// The outcome without the rules that only a pass over all objects can decide (``stages``). If this one is
+        /// ``Outcome/migrated`` and such a rule may still leave the object out, ``outcome`` is ``Outcome/undecided``.
         public internal(set) var outcomeByItself: Outcome
         /// The source filter; nil if there is none.
         public internal(set) var filter: Filter?
@@ -194,7 +194,8 @@ public struct ObjectExplanation: Sendable, Encodable {
     public let from: String
     /// The version that it leads to.
     public let to: String
-    /// The outcome for the object: the first in the order of ``Outcome`` that a mapping gives.
+    /// The outcome for the object. If its entity mappings have different outcomes, it is the one that comes first in ``Outcome``;
+    /// without an entity mapping it is ``Outcome/withoutMapping``.
     public let outcome: Outcome
     /// The entity mappings that read the object's entity, in their order.
     public let mappings: [Mapping]

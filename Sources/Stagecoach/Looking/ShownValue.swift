@@ -155,7 +155,7 @@ extension ShownValue: Encodable {
         init?(intValue: Int) { nil }
     }
 
-    /// Encodes the value in JSON's own type where there is one.
+    /// Encodes the value as JSON's own type where there is one, and otherwise in the form that the extension describes.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .data(let bytes):

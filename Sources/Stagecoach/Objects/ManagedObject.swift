@@ -199,7 +199,8 @@ open class ManagedObject: NSObject {
         }
     }
 
-    /// Sets the last property of a key path on the object that the other steps lead to; does nothing if that is nil.
+    /// Sets the last property of a key path on the object that the steps before it lead to, or on each object if they lead to a
+    /// collection. Does nothing if they lead to nil. A path without a dot is a plain key.
     open func setValue(_ value: Any?, forKeyPath path: String) {
         guard path.contains("."), entity.attribute(named: path) == nil,
             entity.composite(named: path) == nil

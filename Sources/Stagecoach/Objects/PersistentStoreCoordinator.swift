@@ -18,7 +18,7 @@ public final class PersistentStore: NSObject {
     /// The configuration of the model whose entities the store holds; `PF_DEFAULT_CONFIGURATION_NAME` for all.
     public let configurationName: String
     let configuration: String?
-    /// True for the source.
+    /// True if the store is only read: the source of a migration, or a store added with `NSReadOnlyPersistentStoreOption`.
     public let isReadOnly: Bool
     /// The coordinator that it belongs to.
     public internal(set) weak var persistentStoreCoordinator: PersistentStoreCoordinator?

@@ -16,10 +16,10 @@ struct RowPath: ModelStage {
     /// models.
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
 
-    /// Runs the work.
+    /// Determines the keys and writes the rows of all tables.
     ///
-    /// - Parameter load: called with the work that fills the store; does it as often as needed and returns Z_MAX by
-    ///   destination table.
+    /// - Parameter load: calls ``LoadRequest/fill`` with the destination, again after objects were rejected, and returns the
+    ///   highest key (Z_MAX) of each destination table.
     func run(load: (LoadRequest) throws -> [Int64]) throws -> Outcome {
         var outcome: Outcome = ([], [])
         outcome.highest = try load(

@@ -104,7 +104,7 @@ struct LeftBehindPlan {
 
     private func hasObjects(_ entity: EntityDescription) -> Bool { census.count(of: entity) > 0 }
 
-    /// Returns the line of an entity's objects.
+    /// Returns the identity of the line about objects of an entity that stay behind for a reason.
     func line(ofObjects entity: Int, _ reason: LeftBehind.Reason) -> Key {
         Key(
             entity: entity, property: nil, reason: reason,

@@ -17,7 +17,8 @@ struct LossSuggestions {
     private static let most = 2
     /// The largest number of lines that get suggestions.
     private static let mostLines = 100
-    /// The largest number of attributes of a line whose price is counted.
+    /// The largest number of candidate attributes, for one line of losses, whose conversions are counted over the source's rows. A
+    /// lossy conversion that is not counted is not suggested.
     private static let mostPrices = 4
 
     /// Adds suggestions to the lines of data that is certainly lost.

@@ -14,7 +14,7 @@ struct MeantLosses {
     private var dropped: [Int: Set<String>] = [:]
     /// The entities of remove mappings.
     private var removed: Set<Int> = []
-    /// The entities of mappings that make objects, or whose policy may.
+    /// The source entities of mappings that make destination objects, or that have a policy, which may make some.
     private var migrated: Set<Int> = []
     /// Answers for the steps of a chain that run as one migration, whose composed mapping model says nothing itself; nil if
     /// there is one step.

@@ -195,7 +195,8 @@ final class RejectLedger {
         }
     }
 
-    /// Notes the saved rows again. Changed links are noted anew when they are saved, because some lead to rejects.
+    /// Records the kept rows again, in the copy of the store that is loaded next. Changes of own values are recorded as such, all
+    /// others as ``TouchedRows/Change/row``: the next load finds changed links itself, and leaves out those to rejected objects.
     func restore(_ touched: TouchedRows) throws {
         let select = try connection.prepare("SELECT t, k, c FROM touched")
         while try select.step() {

@@ -24,7 +24,10 @@ struct TypeRules {
 
     var isEmpty: Bool { rules.isEmpty }
 
-    /// Adds the rule of an attribute, if a column holds values of its type unchanged.
+    /// Adds the rule for an attribute's column. Adds nothing for a type that no column holds as it is: composite, object id and
+    /// undefined.
+    ///
+    /// - Parameter isExcused: true if the source's column has the same rule.
     mutating func add(_ attribute: AttributeDescription, column: Int, isExcused: Bool) {
         let kinds: [CellKind]
         switch attribute.attributeType {

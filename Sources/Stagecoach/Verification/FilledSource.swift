@@ -8,7 +8,8 @@ import Mapping
 ///
 /// Memory: the keys of one group.
 final class FilledSource: NSObject, ExpressionObject {
-    /// The objects at which the key path has arrived, from the kept source object first; nil from where it leads to none.
+    /// The objects whose values are read, the kept source object's first. After a to-one step of a key path they are the objects
+    /// that the step leads to; nil for an object whose relationship is nil.
     private var members: [EvaluatedSource?]
 
     init(_ members: [EvaluatedSource?]) { self.members = members }

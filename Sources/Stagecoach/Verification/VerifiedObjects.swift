@@ -73,7 +73,8 @@ final class VerifiedResult: NSObject {
 ///
 /// Memory: a row of each table, and the members of the relationship that is read, at most ``mostMembers``.
 final class VerifiedObjects {
-    /// The largest number of members of one relationship made into objects at a time.
+    /// The largest number of members that may be read from one relationship of one object. If there are more, the value cannot be
+    /// verified (``VerificationObstacle``).
     static let mostMembers = 100_000
 
     let source: SourceStore

@@ -10,7 +10,8 @@ struct ChainOrigins {
     let sourcePath: String
     /// The runs that made the private store, in order.
     let runs: [ChainRun]
-    /// The id map up to that store, in SQLite; nil if all keys are kept.
+    /// The path of the id map, an SQLite file that names the chain's source object for each object of the private store. Nil if
+    /// all runs keep the keys.
     let idMap: String?
 
     /// Returns the object of the chain's source from which an object of the private store was made, both as

@@ -14,7 +14,7 @@ public struct StoreVersion: Sendable {
         case schema
     }
 
-    /// The evidence for the version.
+    /// Tells how the version was recognised: by the store's version hashes, its cached model, or its tables.
     public var evidence: Evidence
     /// All versions that match, in the bundle's order; several if a store cannot tell them apart.
     public var names: [String]

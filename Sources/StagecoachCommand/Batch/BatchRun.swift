@@ -153,7 +153,8 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// Runs a worker, and the entries it takes.
+    /// Takes entries one after the other and migrates each in a worker process, which is started when the first needs it. Returns
+    /// when no entry is left, the batch is cancelled, or no process can be started.
     private func serve() {
         var worker: BatchWorker?
         var isRefused = false

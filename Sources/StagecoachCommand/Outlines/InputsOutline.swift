@@ -6,7 +6,7 @@ struct InputsOutline: Encodable {
     /// The store that is read.
     struct Source: Encodable {
         let path: String
-        /// The name of the model version that wrote it; nil if the version has no name.
+        /// The name of the model version that wrote the store; nil if the version has no name.
         let version: String?
         /// The source of the knowledge of the version.
         let knownBy: KnownBy

@@ -114,7 +114,7 @@ struct PortRules {
     /// Tells whether a token is outside of all braces.
     func isGlobal(_ index: Int) -> Bool { depths[index] == 0 }
 
-    /// Tells whether two tokens stand in as many braces.
+    /// Tells whether two tokens are inside the same number of braces.
     func isAsDeep(_ index: Int, as other: Int) -> Bool { depths[index] == depths[other] }
 
     /// Returns the innermost type whose body holds a token; nil outside of all.

@@ -63,7 +63,10 @@ enum LossWording {
         }
     }
 
-    /// Writes the tables of a page: the losses, and the data that is meant to stay behind.
+    /// Adds the tables of losses to an HTML page: one of the data that is lost or may be, and one of the data that is meant to
+    /// stay behind. A table without rows is left out.
+    ///
+    /// - Parameter most: the largest number of rows of a table that are shown.
     static func write(_ left: LeftBehind?, most: Int = .max, _ body: inout Markup) {
         guard let left else { return }
         let lost = cells(left.lost + left.uncertain)

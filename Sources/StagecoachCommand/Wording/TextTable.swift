@@ -30,7 +30,7 @@ extension [String] {
     /// The lines as a text whose names cannot control a terminal.
     var printableText: String { map(\.printable).joined(separator: "\n") + "\n" }
 
-    /// Returns the lines below an empty line and a title; none if there are none.
+    /// Returns the lines, indented, with an empty line and a title before them. Returns no lines if there are none.
     func titled(_ title: String, indent: Int = 0) -> [String] {
         isEmpty ? [] : ["", title] + map { String(repeating: " ", count: indent) + $0 }
     }

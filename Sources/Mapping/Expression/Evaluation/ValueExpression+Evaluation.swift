@@ -42,7 +42,8 @@ extension SourcePredicate {
     }
 }
 
-/// An expression that is evaluated again and again for the same object, which shows other values each time.
+/// An expression whose value is read repeatedly. Between two reads the caller points the evaluated object at another row, so
+/// that the value may differ. Nothing of an earlier read is kept.
 package final class ExpressionEvaluation {
     /// A value of the expression.
     package struct Value {

@@ -40,7 +40,12 @@ extension LinkChange {
         LinkChange(kind: .relateAll, store: store.number, owner: LinkEnd(key: 0, entity: UInt32(mapping)))
     }
 
-    /// A default method related an object, which comes from a source object.
+    /// Returns the change of a default policy method, which set the relationships of a destination object.
+    ///
+    /// - Parameters:
+    ///   - owner: the destination object.
+    ///   - source: the key of its source object.
+    ///   - mapping: the index of the mapping.
     static func relate(_ owner: LinkEnd, from source: Int64, mapping: Int) -> LinkChange {
         LinkChange(
             kind: .relate, owner: owner, members: [LinkMember(end: LinkEnd(key: source, entity: UInt32(mapping)))])

@@ -70,7 +70,7 @@ final class LinkStore {
         var other: Side { self == .first ? .second : .first }
     }
 
-    /// The index of the store among the run's stores.
+    /// The index of this link store in ``LinkStores/all``.
     let number: Int
     let first: RelationshipDescription
     /// The inverse; nil for a relationship without a mutual inverse, equal to `first` if the relationship is its own inverse.
