@@ -14,6 +14,7 @@ import Glibc
 ///     MigrationBenchmarks composites --rows 1000000
 ///     MigrationBenchmarks transformables --rows 1000000
 ///     MigrationBenchmarks deletions --objects 1000000 --kills 20
+///     MigrationBenchmarks distinct --objects 200000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
@@ -29,6 +30,7 @@ struct Main {
             case "composites": try CompositesCommand.run(Array(arguments))
             case "transformables": try TransformablesCommand.run(Array(arguments))
             case "deletions": try DeletionsCommand.run(Array(arguments))
+            case "distinct": try DistinctCommand.run(Array(arguments))
             case "plot": try PlotCommand.run(Array(arguments))
             case "small": try SmallCommand.run(Array(arguments))
             case "fleet": try FleetCommand.run(Array(arguments))
@@ -38,7 +40,7 @@ struct Main {
             case "verify": try VerifyCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, transformables, deletions, associations or spill"
+                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, transformables, deletions, distinct, associations or spill"
                 )
             }
         } catch let error as MigrationError {
