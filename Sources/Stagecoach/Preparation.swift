@@ -232,6 +232,10 @@ struct Preparation {
                     .needObjects,
                 rowBytes: rowBytes, scale: scale, budget: budget)
             planned.descriptions.append(description)
+            try MatchingRefusal(
+                mappings: own, modelCount: resolved.count + (previous.isEmpty || number > 0 ? 0 : 1),
+                reasonForObjects: description.reasons.first, options: options
+            ).check()
             planned.models.append(
                 Migration.PlannedModel(
                     model: model, mappings: previous.map(\.ofPreviousModel) + own, previousCount: previous.count,

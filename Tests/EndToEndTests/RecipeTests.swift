@@ -116,4 +116,43 @@ struct RecipeTests {
         let mapped = try taggings("mapped")
         #expect(try mapped.count > 100 && mapped == taggings("policy"))
     }
+
+    @Test(
+        "A second store, with objects that the first one has",
+        .enabled(if: !Instrumentation.isSanitized, "a library with a sanitizer is linked into no other program"))
+    func matched() throws {
+        let article = try Self.article()
+        let folder = try Self.folder(article)
+        let model = try ModelLocator.load(folder.file("catalog.xml")).model
+        for (name, writers) in [("first", 1...20), ("second", 11...40)] {
+            try ReferenceStore.make(model) { store in
+                for (key, writer) in writers.enumerated() {
+                    store.insert(
+                        "Writer", Int64(key + 1),
+                        ["name": .text("writer \(writer)"), "born": .integer(Int64(name.count * 100 + writer))])
+                    for work in 0..<3 {
+                        store.insert(
+                            "Work", Int64(3 * key + work + 1), ["title": .text("\(name) \(writer) \(work)")],
+                            toOne: ["writer": Int64(key + 1)])
+                    }
+                }
+            }.write(path: folder.file("\(name).sqlite"))
+        }
+        let library = try Self.library("KnownWriters", article)
+        func works(_ name: String, _ arguments: [String]) throws -> [String] {
+            try FileManager.default.copyItem(atPath: folder.file("first.sqlite"), toPath: folder.file(name))
+            let outcome = try CommandBinary.run(
+                ["migrate", "second.sqlite", name, "--to", "catalog.xml", "--append"] + arguments, in: folder.path)
+            #expect(outcome.code == 0, "\(outcome.messages)")
+            let connection = try Connection(path: folder.file(name), flags: 1)
+            return try connection.firstColumn(
+                "SELECT a.ZNAME || ' ' || a.ZBORN || ' ' || a.Z_OPT || ' ' || w.ZTITLE FROM ZWRITER AS a JOIN ZWORK AS w "
+                    + "ON w.ZWRITER = a.Z_PK ORDER BY a.Z_PK, w.Z_PK")
+        }
+        let matched = try works("matched.sqlite", ["--mapping", "matched.json"])
+        #expect(matched.count == 150 && matched.contains("writer 11 511 2 second 11 0"), "\(matched)")
+        #expect(
+            try works("policy.sqlite", ["--mapping", "catalog-policy.json", "--policies", library.path]) == matched)
+        #expect(try works("option.sqlite", ["--match", "Writer=name"]) == matched)
+    }
 }

@@ -61,6 +61,14 @@ extension ReferenceMigrator {
         var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
         for (index, mapping) in mappings.enumerated() where !mapping.runsAsPolicy {
             for object in destinations(ofMapping: index) {
+                if hasMatches, object.isExisting {
+                    for pair in pairsByMapping[index] ?? [] where pair.destination === object {
+                        add(
+                            try relationshipValues(of: object, mapping: index, from: pair.source), of: object,
+                            to: &claims)
+                    }
+                    continue
+                }
                 for (relationship, claim) in try relationshipValues(of: object, mapping: index) {
                     claims[ObjectIdentifier(object), default: [:]][relationship.name] = claim
                 }
@@ -78,14 +86,15 @@ extension ReferenceMigrator {
                 // one wins; many-to-many is the union of both sides.
                 for owner in live(of: relationship) {
                     let members = claim(owner, relationship.name)?.members ?? []
-                    for member in relationship.isToMany ? members : Array(members.prefix(1)) {
+                    for member in relationship.isToMany ? members : Array(members.prefix(1))
+                    where mayLink(owner, relationship, member.object) {
                         link(owner, relationship, member.object)
                     }
                 }
             case (false, true?):
                 guard let inverse else { break }
                 var lastOwner: [ObjectIdentifier: ReferenceObject] = [:]
-                for owner in live(of: inverse) {
+                for owner in inClaimOrder(live(of: inverse)) {
                     for member in claim(owner, inverse.name)?.members ?? [] {
                         lastOwner[ObjectIdentifier(member.object)] = owner
                     }
@@ -94,14 +103,14 @@ extension ReferenceMigrator {
                     // The to-one side's mapping decides where it has one, also when it gives nil.
                     let own = claim(member, relationship.name)
                     let owner = own == nil ? lastOwner[ObjectIdentifier(member)] : own?.members.first?.object
-                    if let owner { link(member, relationship, owner) }
+                    if let owner, mayLink(member, relationship, owner) { link(member, relationship, owner) }
                 }
             case (false, false?):
                 // Both sides at once, when the pair is met first: by owner's creation, then property name; `link`
                 // unlinks the earlier partners.
                 guard let inverse, relationship.reference.order <= inverse.reference.order else { break }
                 // Decision: a pair that an inferred mapping model copies keeps both columns unchanged.
-                if mappingModel.rulesOfTheSource == .warn, copiesPair(relationship, inverse) {
+                if mappingModel.rulesOfTheSource == .warn, !hasMatches, copiesPair(relationship, inverse) {
                     for side in [relationship, inverse] {
                         for owner in live(of: side) {
                             if let target = claim(owner, side.name)?.members.first {
@@ -116,7 +125,7 @@ extension ReferenceMigrator {
                     for name in names {
                         guard let side = owner.entity.relationship(named: name),
                             side == relationship || side == inverse,
-                            let target = claim(owner, name)?.members.first
+                            let target = claim(owner, name)?.members.first, mayLink(owner, side, target.object)
                         else { continue }
                         link(owner, side, target.object)
                     }
@@ -127,12 +136,29 @@ extension ReferenceMigrator {
         for object in objects where !object.isGone {
             for relationship in object.entity.relationships
             where relationship.isToMany && !earlyPairs.contains(Self.pair(of: relationship)) {
-                if object.isExisting, claim(object, relationship.name) == nil {
-                    arrangeNew(object, relationship)
+                if object.isExisting, hasMatches || claim(object, relationship.name) == nil {
+                    arrangeNew(object, relationship, hasMatches ? claim(object, relationship.name) : nil)
                     continue
                 }
                 arrange(object, relationship, claim(object, relationship.name))
             }
+        }
+    }
+
+    /// Returns owners in the order in which they claim members: that of mappings and source objects, if source objects became
+    /// rows that were there before; else that of creation.
+    private func inClaimOrder(_ owners: [ReferenceObject]) -> [ReferenceObject] {
+        guard hasMatches else { return owners }
+        var last: [ObjectIdentifier: (mapping: Int, source: Int64)] = [:]
+        for (index, pairs) in pairsByMapping.sorted(by: { $0.key < $1.key }) {
+            for pair in pairs {
+                let place = (mapping: index, source: pair.source.key)
+                let known = last[ObjectIdentifier(pair.destination)] ?? place
+                last[ObjectIdentifier(pair.destination)] = known < place ? place : known
+            }
+        }
+        return owners.sorted {
+            (last[ObjectIdentifier($0)] ?? (-1, 0)) < (last[ObjectIdentifier($1)] ?? (-1, 0))
         }
     }
 
@@ -192,16 +218,23 @@ extension ReferenceMigrator {
 
     /// Decision: members that are linked to an object which was there before, from their own side, come after those that
     /// it had before, by ascending key.
-    private func arrangeNew(_ owner: ReferenceObject, _ relationship: RelationshipDescription) {
+    ///
+    /// - Parameter claim: gives the places of some, which come first.
+    private func arrangeNew(
+        _ owner: ReferenceObject, _ relationship: RelationshipDescription, _ claim: ReferenceClaim?
+    ) {
         guard relationship.isOrdered, let members = owner.toMany[relationship.name] else { return }
         let before = links[ObjectIdentifier(owner)]?.toMany[relationship.name] ?? []
         let kept = members.filter { member in before.contains { $0.object === member.object } }
         let added = members.map(\.object).filter { object in !kept.contains { $0.object === object } }
         guard !added.isEmpty else { return }
         var highest = before.compactMap(\.order).max() ?? 1024
+        func place(_ object: ReferenceObject) -> Int64 {
+            claim?.members.first { $0.object === object }?.order ?? .max
+        }
         owner.toMany[relationship.name] =
             kept
-            + added.sorted { $0.key < $1.key }.map { object in
+            + added.sorted { (place($0), $0.key) < (place($1), $1.key) }.map { object in
                 highest += 1024
                 return ReferenceMember(object: object, order: highest)
             }

@@ -33,6 +33,10 @@ package final class ReferenceMigrator {
     var reservedKeys: [ObjectIdentifier: Int64]?
     /// The groups of the mappings that have some, by mapping.
     private(set) var groups: [Int: ReferenceGroups] = [:]
+    /// The existing objects that source objects became, by mapping and source object.
+    private(set) var matched: [Int: [ObjectIdentifier: ReferenceObject]] = [:]
+    /// True if source objects may become existing objects.
+    var hasMatches: Bool { !matched.isEmpty }
     /// Key numbering by destination root entity's index.
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
@@ -210,6 +214,11 @@ package final class ReferenceMigrator {
                 groups[index] = found
                 passing[index] = found.makers
             }
+            if let matching = mapping.matching {
+                let found = try matches(of: passing[index] ?? [], mapping, matching)
+                matched[index] = found
+                passing[index]?.removeAll { found[ObjectIdentifier($0)] != nil }
+            }
         }
         for (index, mapping) in mappings.enumerated() {
             guard let name = mapping.destinationEntityName else {
@@ -240,6 +249,11 @@ package final class ReferenceMigrator {
                 }
                 guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
+                    continue
+                }
+                if let row = matched[index]?[ObjectIdentifier(object)] {
+                    fetched.append((index, object))
+                    try associate(object, row, mapping)
                     continue
                 }
                 if let groups = groups[index] {
@@ -414,9 +428,9 @@ package final class ReferenceMigrator {
 
     /// A mapping's relationship expressions for one of its destination objects; `$source` is the first source.
     func relationshipValues(
-        of object: ReferenceObject, mapping index: Int
+        of object: ReferenceObject, mapping index: Int, from given: ReferenceObject? = nil
     ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
-        let source = pairsByMapping[index]?.first { $0.destination === object }?.source
+        let source = given ?? pairsByMapping[index]?.first { $0.destination === object }?.source
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         if mappings[index].forEach != nil { evaluator.variables["member"] = origin(of: object, mapping: index)?.member }
         let fillers = try source.map { source throws(ReferenceFailure) in

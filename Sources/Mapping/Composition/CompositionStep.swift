@@ -42,6 +42,9 @@ struct CompositionStep {
             if mapping.forEach != nil {
                 throw .init("a source object of \(mapping.name ?? "") makes several objects")
             }
+            if mapping.matching != nil {
+                throw .init("objects of \(mapping.name ?? "") become rows that the destination had before")
+            }
             if let ordered = mapping.relationshipMappings?.first(where: { $0.sorting != nil }) {
                 throw .init("the objects of \(mapping.name ?? "").\(ordered.name ?? "") are ordered by an attribute")
             }

@@ -43,6 +43,7 @@ extension EntityMapping: NSCopying {
         copy.grouping = grouping
         copy.forEach = forEach
         copy.forEachPlace = forEachPlace
+        copy.matching = matching
         copy.sourceExpressionPlace = sourceExpressionPlace
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo

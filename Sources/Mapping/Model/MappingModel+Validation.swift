@@ -161,6 +161,7 @@ extension EntityMapping {
             }
         }
         guard let target = destinationEntityName.flatMap({ destination.entity(named: $0) }) else { return }
+        try validateMatching(of: target, resolver: &resolver, path)
         for mapping in attributeMappings ?? [] {
             guard let expression = mapping.valueExpression,
                 let attribute = target.attribute(named: mapping.name ?? ""), attribute.isStored

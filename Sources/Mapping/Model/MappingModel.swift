@@ -125,6 +125,8 @@ public final class EntityMapping: NSObject {
     package var grouping: ObjectGrouping?
     /// The expression over `$source` whose members make one object each; nil if the source object makes one.
     package var forEach: ValueExpression?
+    /// The rule by which source objects become rows that the destination had before; nil if none does.
+    package var matching: ObjectMatching?
     /// The place of the filter in its file.
     package var sourceFilterPlace: TextPosition?
     /// The place of the expression whose members make objects in its file.

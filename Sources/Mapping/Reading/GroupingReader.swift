@@ -1,7 +1,7 @@
 import Diagnostics
 import ManagedModel
 
-/// The reader of `distinctBy` and `mergeBy` in a mapping file, with the keys that belong to them.
+/// The reader of `distinctBy`, `mergeBy` and `matchBy` in a mapping file, with the keys that belong to them.
 struct GroupingReader {
     let document: MappingDocument
     /// The members of the entity mapping, by key.
@@ -39,10 +39,42 @@ struct GroupingReader {
         return grouping
     }
 
-    /// Refuses keys whose grouping is missing.
+    /// Reads the rule by which source objects become rows of the destination; nil if there is none.
+    ///
+    /// - Throws: `mapping.missingKey`, `mapping.valueType`, `mapping.type` (78).
+    func matching() throws(MigrationError) -> ObjectMatching? {
+        guard let member = members[ObjectMatching.keyName], let texts = try document.strings(member) else { return nil }
+        if let other = members["distinctBy"] ?? members["mergeBy"] {
+            throw document.failure(
+                "mapping.type", "\"\(other.key)\" and \"matchBy\" cannot stand together", at: member.keyPosition,
+                remedy: "Leave one of the two out", context: context)
+        }
+        if let problem = mapping.matchingProblem() {
+            throw document.failure(
+                "mapping.type", problem.message, at: member.keyPosition, remedy: problem.remedy, context: context)
+        }
+        for (text, node) in texts where text.contains("$") {
+            throw document.failure(
+                "mapping.valueType", "\"matchBy\" names attributes of the destination entity, not \"\(text)\"",
+                at: node.position,
+                remedy: "Name the attribute; the key of a source object is what the mapping gives to it",
+                context: context)
+        }
+        if let member = members["onMatch"], let word = try document.string(member), word != "keep" {
+            throw document.failure(
+                "mapping.valueType", "\"onMatch\" must be \"keep\": the row stays as it is", at: member.value.position,
+                context: context)
+        }
+        var matching = ObjectMatching(keys: texts.map { MatchKey($0.text, at: $0.node.position) })
+        matching.comparison = try comparison()
+        return matching
+    }
+
+    /// Refuses keys whose rule is missing.
     private func refuseStrayKeys() throws(MigrationError) {
         let owners = [
-            "compare": ["distinctBy", "mergeBy"], "nilIsAValue": ["distinctBy", "mergeBy"],
+            "compare": ["distinctBy", "mergeBy", "matchBy"], "onMatch": ["matchBy"],
+            "nilIsAValue": ["distinctBy", "mergeBy"],
             "keep": ["mergeBy"], "fill": ["mergeBy"],
         ]
         for (key, needed) in owners.sorted(by: { $0.key < $1.key }) {

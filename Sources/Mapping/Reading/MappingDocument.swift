@@ -6,8 +6,8 @@ import struct Foundation.Data
 /// The JSON text of a mapping model, with the common parts of all ways of reading it: keys, types and places.
 struct MappingDocument {
     /// The version that is written; this and all earlier ones are read. Version 2 has more keys than 1 (`rulesOfTheSource`,
-    /// `from`, `to`, `losses`, `sourceExpression`, `distinctBy`, `mergeBy`, `forEach`, `orderBy`, version hashes, `unlisted`,
-    /// `convertedFrom`, properties as objects), which a program for version 1 would refuse as unknown.
+    /// `from`, `to`, `losses`, `sourceExpression`, `distinctBy`, `mergeBy`, `forEach`, `matchBy`, `orderBy`, version hashes,
+    /// `unlisted`, `convertedFrom`, properties as objects), which a program for version 1 would refuse as unknown.
     static let formatVersion = 2
     /// The keys of the mapping model itself.
     static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "losses", "unlisted", "entityMappings"]
@@ -15,8 +15,8 @@ struct MappingDocument {
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
         "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "distinctBy", "mergeBy", "keep", "fill",
-        "compare", "nilIsAValue",
-        "forEach", "migrationPolicy", "userInfo", "unlisted", "convertedFrom", "attributes", "relationships",
+        "compare", "nilIsAValue", "forEach", "matchBy", "onMatch",
+        "migrationPolicy", "userInfo", "unlisted", "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property written as an object.
     static let propertyKeys = ["expression", "orderBy", "keyPath", "entityMapping", "unmappable", "why", "userInfo"]

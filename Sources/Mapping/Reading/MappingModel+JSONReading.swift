@@ -135,9 +135,11 @@ private struct MappingModelReader {
             mapping.sourceExpression = try document.parsed(
                 member.value, text, context: context, ValueExpression.init(parsing:))
         }
-        mapping.grouping = try GroupingReader(document: document, members: members, mapping: mapping).grouping()
+        let rules = GroupingReader(document: document, members: members, mapping: mapping)
+        mapping.grouping = try rules.grouping()
         mapping.forEachPlace = members["forEach"]?.value.position
         mapping.forEach = try forEach(members["forEach"], of: mapping)
+        mapping.matching = try rules.matching()
         mapping.userInfo = try userInfo(members["userInfo"])
         mapping.sourceEntityVersionHash = try document.hash(members["sourceEntityVersionHash"])
         mapping.destinationEntityVersionHash = try document.hash(members["destinationEntityVersionHash"])

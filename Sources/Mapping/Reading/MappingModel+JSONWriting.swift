@@ -15,7 +15,7 @@ extension MappingModel {
     /// The keys of an entity mapping, without those that have no value: `name`, `mappingType`, `sourceEntity`,
     /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only if the
     /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (unless it is the usual
-    /// fetch of the source entity, which the filter describes); `distinctBy` or `mergeBy` with their keys; `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
+    /// fetch of the source entity, which the filter describes); `distinctBy`, `mergeBy` or `matchBy` with their keys; `migrationPolicy`; `userInfo`; `convertedFrom` (`cdm` or
     /// `xcmappingmodel`, for a mapping model that was read without its models: unlisted properties are not touched, and the
     /// open parts of the form are filled in like that form when the JSON is read with the models); `attributes`;
     /// `relationships`.
@@ -74,6 +74,13 @@ extension ObjectGrouping {
     }
 }
 
+extension ObjectMatching {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.strings(Self.keyName, keys.map(\.name))
+        writer.member("compare", comparison.jsonName)
+    }
+}
+
 extension EntityMapping {
     /// Refuses parts that the JSON form cannot express.
     fileprivate func checkWritable(path: String?) throws(MigrationError) {
@@ -121,6 +128,7 @@ extension EntityMapping {
             }
             grouping?.write(to: &writer)
             writer.member("forEach", forEach?.format)
+            matching?.write(to: &writer)
             if hasPolicy { writer.member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
             writer.member("convertedFrom", convertedFrom?.rawValue)

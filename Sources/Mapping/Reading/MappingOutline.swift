@@ -31,6 +31,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let mergeBy: [String]?
         /// The expression whose members make one object each; nil if every source object makes one.
         package let forEach: String?
+        /// The attributes by which source objects become rows of the destination; nil if none do.
+        package let matchBy: [String]?
         package let migrationPolicy: String?
         /// The attributes, in the order of the file.
         package let attributes: [Property]
@@ -106,6 +108,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             distinctBy: try document.strings(members["distinctBy"])?.map(\.text),
             mergeBy: try document.strings(members["mergeBy"])?.map(\.text),
             forEach: try document.string(members["forEach"]),
+            matchBy: try document.strings(members["matchBy"])?.map(\.text),
             migrationPolicy: try document.string(members["migrationPolicy"]),
             attributes: try properties(members["attributes"], in: document),
             relationships: try properties(members["relationships"], in: document))
@@ -150,7 +153,9 @@ extension MappingOutline.EntityMapping {
             sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
             distinctBy: mapping.grouping.flatMap { $0.merge == nil ? $0.expressions.map(\.expression.format) : nil },
             mergeBy: mapping.grouping.flatMap { $0.merge == nil ? nil : $0.expressions.map(\.expression.format) },
-            forEach: mapping.forEach?.format, migrationPolicy: mapping.entityMigrationPolicyClassName,
+            forEach: mapping.forEach?.format,
+            matchBy: mapping.matching?.keys.map(\.name),
+            migrationPolicy: mapping.entityMigrationPolicyClassName,
             attributes: (mapping.attributeMappings ?? []).map { .init($0) },
             relationships: (mapping.relationshipMappings ?? []).map { .init($0) })
     }

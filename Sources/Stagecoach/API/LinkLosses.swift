@@ -49,6 +49,7 @@ public struct LinksNotMade: Sendable, Codable, Equatable {
             case .deleted: "a policy deleted an object"
             case .rejected: "an object was rejected"
             case .merged: "an object was merged into another one"
+            case .kept: "a row that was there before stays as it is"
             case .policy: "a policy decided so"
             }
         let more = links > objects.count ? ", …" : ""

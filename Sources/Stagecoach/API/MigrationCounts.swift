@@ -22,6 +22,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var shared: Int?
         /// The values by which objects are merged, as the mapping model gives them; nil if they are not merged.
         public var mergedBy: String?
+        /// Migrated source objects that became rows which the destination had before; nil if there are none.
+        public var matched: Matched?
         /// Source objects dropped by the policy: neither associated, nor rejected, nor used to make an object.
         public var droppedByPolicy = 0
         /// Source objects for which the policy made destination objects without associating them. Lookups do not find
@@ -49,6 +51,16 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
             unassociated = min(without, max(0, unassociated - later))
             droppedByPolicy = without - unassociated
         }
+    }
+
+    /// The source objects of an entity mapping that became rows which the destination had before. The rows stay as they are.
+    public struct Matched: Sendable, Codable, Equatable {
+        /// The source objects.
+        public var objects: Int
+        /// The rows that they became: fewer, if several objects became one.
+        public var rows: Int
+        /// The attributes that are equal, as the mapping model gives them.
+        public var by: String
     }
 
     /// The counts of each mapping, in mapping order.

@@ -30,6 +30,8 @@ public struct NilReferences: Sendable, Codable, Equatable {
         case taken
         /// The object was merged into another one, or shares its object, which has links of its own. Of ``LinksNotMade`` only.
         case merged
+        /// The link would change a row that the destination had before and that stays as it is. Of ``LinksNotMade`` only.
+        case kept
         /// A policy or an expression over objects decided about the relationship. Of ``LinksNotMade`` only.
         case policy
 
@@ -83,6 +85,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
             case .rejected: "\(references) to rejected objects became nil"
             case .taken: "\(references) became nil: other links took their places"
             case .merged: "\(references) became nil: their objects were merged into others"
+            case .kept: "\(references) became nil: rows that were there before stay as they are"
             case .policy: "\(references) became nil: a policy decided so"
             }
         guard !samples.isEmpty else { return "\(relationship): \(words)" }

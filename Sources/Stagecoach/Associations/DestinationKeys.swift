@@ -20,6 +20,8 @@ final class DestinationKeys {
     var rejected: KeyIndex?
     /// The source objects that share an object that another one of the mapping makes; nil if each makes its own.
     var shared: SharedObjects?
+    /// The source objects that became rows which the destination had before; nil if none can.
+    var matched: MatchedObjects?
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping
@@ -51,9 +53,10 @@ final class DestinationKeys {
         return key
     }
 
-    /// Returns the key of the object that a source row makes or shares, even if the object is rejected.
+    /// Returns the key of the object that a source row makes, shares or became, even if the object is rejected.
     func heldKey(of source: Int64) throws(MigrationError) -> Int64? {
         if let key = try givenKey(of: source) { return key }
+        if let row = try matched?.row(of: source) { return row }
         guard let maker = try shared?.maker(of: source) else { return nil }
         return try givenKey(of: maker)
     }
@@ -76,12 +79,12 @@ struct KeyLookup {
     private let isKept: Bool
     private let base: Int64
     private let rejected: KeyIndex?
-    /// The keys, if source rows share objects; else nil.
+    /// The keys, if source rows share objects or became rows of the destination; else nil.
     private let sharing: DestinationKeys?
 
     init(_ keys: DestinationKeys) {
         index = keys.index
-        sharing = keys.shared == nil ? nil : keys
+        sharing = keys.shared == nil && keys.matched == nil ? nil : keys
         rejected = keys.rejected
         isKept = keys.mode == .kept
         base = keys.base

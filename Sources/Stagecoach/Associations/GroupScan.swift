@@ -109,7 +109,7 @@ struct GroupScan {
 
 /// A hash of a row's values, 128 bits of one keyed function: different values have different hashes, but for one chance in
 /// 10^20 with a billion rows.
-private struct GroupValue: Equatable {
+struct GroupValue: Equatable {
     let first: UInt64
     let second: UInt64
 

@@ -13,6 +13,8 @@ struct KeyScan {
     let keysBefore: KeysBefore
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
+    /// The store that is filled, whose rows from before the run source objects may become.
+    let destination: DestinationStore
     /// Collects the keys of a mapping whose filter needs objects. The columns begin with all own columns of the table.
     let collectByObjects: (DestinationKeys, SourceFilter, SourceColumns) throws -> Void
     /// The source tables whose keys the load collects, because they are not looked up before all their rows are read; each with
@@ -108,7 +110,7 @@ struct KeyScan {
         }
     }
 
-    private static let leastAllowance = 64 << 10
+    static let leastAllowance = 64 << 10
 
     /// Divides memory into shares. Small needs are met first; the others share the rest.
     static func shares(of room: Int, needs: [Int]) -> [Int] {
@@ -198,9 +200,9 @@ struct KeyScan {
         }
     }
 
-    /// Reads the keys of the rows that make objects of a mapping with a filter or a grouping.
+    /// Reads the keys of the rows that make objects of a mapping with a filter, a grouping or rows to match.
     private func scanSelected(_ keys: DestinationKeys) throws {
-        guard let grouping = keys.mapping.grouping else { return try scanFiltered(keys) }
+        guard keys.mapping.grouping != nil || keys.mapping.matching != nil else { return try scanFiltered(keys) }
         var passing: DestinationKeys?
         if keys.mapping.filter != nil {
             let index = KeyIndex(directory: run.inputs.work, name: "keys", memory: KeyScan.leastAllowance)
@@ -208,6 +210,14 @@ struct KeyScan {
             try scanFiltered(filtered)
             passing = filtered
         }
+        if let matching = keys.mapping.matching {
+            let scan = MatchScan(
+                run: run, mapping: keys.mapping, matching: matching, passing: passing?.index, keysBefore: keysBefore,
+                destination: destination)
+            keys.matched = try scan.find(makers: keys.index, in: archive.directory)
+            return
+        }
+        guard let grouping = keys.mapping.grouping else { return }
         let shared = SharedObjects(directory: archive.directory, memory: run.inputs.budget.keys / 4)
         try GroupScan(run: run, mapping: keys.mapping, grouping: grouping, passing: passing?.index)
             .find(makers: keys.index, shared: shared)

@@ -35,6 +35,7 @@ final class MappingAssociations {
     func park() throws(MigrationError) {
         try keys?.index.park()
         try keys?.shared?.park()
+        try keys?.matched?.park()
         try pairs.park()
     }
 
@@ -79,7 +80,7 @@ final class MappingAssociations {
         try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
-    /// Returns the key of the row that the mapping itself made of a source row, or that this one shares, even if it is rejected.
+    /// Returns the key of the row that the mapping itself made of a source row, that this one shares or that it became, even if it is rejected.
     func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
         guard let keys, isCreated, mapping.sourceTable == table else { return nil }
         return try keys.heldKey(of: key)
@@ -169,6 +170,8 @@ final class MappingAssociations {
             try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
             let others = keys.shared?.walk()
             while let other = try others?.next() { try body(ObjectReference(entity: UInt32(table), key: other.key)) }
+            let matched = keys.matched?.walk()
+            while let one = try matched?.next() { try body(ObjectReference(entity: UInt32(table), key: one.key)) }
         }
         try pairs.forEachSourceInOrderOfAssociation(body)
     }

@@ -134,6 +134,7 @@ final class ObjectIDMap {
 
     /// Shows the source objects of a mapping that make or share an object, ascending, each with the key of the object.
     private static func forEachHolder(of keys: DestinationKeys, _ body: (Int64, Int64) throws -> Void) throws {
+        if let matched = keys.matched { return try forEachHolder(of: keys, and: matched, body) }
         guard let shared = keys.shared else { return try keys.forEachPair(body) }
         let others = shared.walk()
         var next = try others.next()
@@ -146,6 +147,25 @@ final class ObjectIDMap {
         }
         while let other = next {
             if let key = try keys.givenKey(of: other.value) { try body(other.key, key) }
+            next = try others.next()
+        }
+    }
+
+    /// Shows the source objects of a mapping that make an object or became a row of the destination, ascending.
+    private static func forEachHolder(
+        of keys: DestinationKeys, and matched: MatchedObjects, _ body: (Int64, Int64) throws -> Void
+    ) throws {
+        let others = matched.walk()
+        var next = try others.next()
+        try keys.forEachPair { source, destination in
+            while let other = next, other.key < source {
+                try body(other.key, other.value)
+                next = try others.next()
+            }
+            try body(source, destination)
+        }
+        while let other = next {
+            try body(other.key, other.value)
             next = try others.next()
         }
     }

@@ -32,10 +32,14 @@ struct PlanKeys {
     func account(for mappings: [PlannedMapping], in tally: RunTally) {
         for mapping in mappings {
             guard !mapping.belongsToPreviousModel, let own = byMapping[mapping.index] else { continue }
-            let migrated = own.index.count + (own.shared?.count ?? 0)
+            let migrated = own.index.count + (own.shared?.count ?? 0) + (own.matched?.count ?? 0)
             tally.counts.mappings[mapping.index].migrated = migrated
             tally.counts.mappings[mapping.index].filtered =
                 tally.counts.mappings[mapping.index].sourceObjects - migrated
+            if let matched = own.matched, matched.count > 0 {
+                tally.counts.mappings[mapping.index].matched = .init(
+                    objects: matched.count, rows: matched.rowCount, by: mapping.matching?.keysText ?? "")
+            }
             if let shared = own.shared, shared.count > 0 {
                 tally.counts.mappings[mapping.index].shared = shared.count
                 tally.counts.mappings[mapping.index].mergedBy = mapping.merges ? mapping.grouping?.valuesText : nil

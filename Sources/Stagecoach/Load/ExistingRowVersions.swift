@@ -17,6 +17,13 @@ struct ExistingRowVersions {
             var references: [NewReferences] = []
             for entity in schema.model.entities {
                 for relationship in entity.relationships
+                where relationship.entity == entity && schema.tableIndex(of: entity) == table {
+                    // A row without an inverse holds the key of its owner.
+                    if case .toManyHidden(let members, let column, _) = schema.storage(of: relationship) {
+                        references.append(.column(table: members, column: column, after: lastKey(members)))
+                    }
+                }
+                for relationship in entity.relationships
                 where relationship.entity == entity && schema.tableIndex(of: relationship.destination) == table
                     && LinkPlanner.mutualInverse(of: relationship) != nil
                 {

@@ -10,6 +10,8 @@ struct JoinLinks: ModelStage {
     let mappings: [PlannedMapping]
     let keys: PlanKeys
     let joinTable: Int
+    /// The ordering keys of members that rows of the destination had before the run, if source objects may become these rows.
+    var standing: StandingOrders?
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
 
@@ -22,7 +24,8 @@ struct JoinLinks: ModelStage {
     }
 
     private var sort: JoinLinkSort {
-        JoinLinkSort(stream: modelRun.links(by: keys), mappings: mappings, joinTable: joinTable)
+        JoinLinkSort(
+            stream: modelRun.links(by: keys), mappings: mappings, joinTable: joinTable, standing: standing)
     }
 
     /// Writes the links that mapping models declare.

@@ -46,7 +46,7 @@ struct OrderedJoinLinks: ModelStage {
         else { return nil }
         let own = lookups.map { $0[0].0 }
         guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
-            first.shared == nil, second.shared == nil,
+            first.shared == nil, second.shared == nil, first.matched == nil, second.matched == nil,
             let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
         else { return nil }
         self.stage = stage

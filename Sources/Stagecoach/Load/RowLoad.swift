@@ -8,6 +8,8 @@ final class RowLoad: ModelStage, LoadSource {
     private let links: LinkPlan
     private let destination: DestinationStore
     private var pending: PendingLinks
+    /// Nil if no source object can become a row that was there before.
+    private let standing: StandingOrders?
     /// The tables that have begun and not ended.
     private var open: [Int: TableLoad] = [:]
     /// The memory of index builds while a join table is sorted, and otherwise: if nothing else is sorted, they may use the
@@ -20,6 +22,9 @@ final class RowLoad: ModelStage, LoadSource {
         self.links = links
         self.destination = destination
         pending = PendingLinks(links.columns)
+        standing =
+            stage.mappings.contains { $0.matching != nil }
+            ? StandingOrders(destination, stage.modelRun.keysBefore) : nil
         let modelRun = stage.modelRun
         let budget = modelRun.inputs.budget
         // The ledger of rejects has a cache of the source's size; removed references are noted in a sixteenth of the sorts.
@@ -33,7 +38,8 @@ final class RowLoad: ModelStage, LoadSource {
 
     func begin(_ step: PlannedStep, isClosed: (Int) -> Bool) throws {
         modelRun.services.begin(.relate, step.mappings.map { mappings[$0].name })
-        let resolution = DeclaredLinkSort(stream: modelRun.links(by: keys), mappings: mappings)
+        let resolution = DeclaredLinkSort(
+            stream: modelRun.links(by: keys), mappings: mappings, standing: standing)
         open[step.table] = TableLoad(
             stage: stage, table: stage.work.tables[step.table], keys: keys, links: links,
             patches: try pending.patches(of: step.table, by: resolution, isClosed: isClosed))
@@ -61,7 +67,8 @@ final class RowLoad: ModelStage, LoadSource {
     }
 
     func load(join: Int, into writer: any TableWriter, prepare: @escaping (Int) throws -> Void) throws -> Int {
-        let rows = JoinLinks(stage: stage, mappings: mappings, keys: keys, joinTable: join, prepare: prepare)
+        let rows = JoinLinks(
+            stage: stage, mappings: mappings, keys: keys, joinTable: join, standing: standing, prepare: prepare)
         if try rows.ordered == nil { destination.filling.indexSorts?.memory = indexMemory.least }
         defer { destination.filling.indexSorts?.memory = indexMemory.most }
         return try rows.load(into: writer)

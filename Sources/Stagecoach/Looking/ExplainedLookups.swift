@@ -99,6 +99,7 @@ final class ExplainedLookups: NSObject, ExpressionFunctions {
     private func problem(of mapping: PlannedMapping, _ object: EvaluatedSource) throws -> String? {
         if let forEach = mapping.forEach { return "it makes an object for each member of \(forEach.format)" }
         if mapping.mayBeAssociatedByHand { return "code of its policy decides" }
+        if mapping.matching != nil { return "it may become a row that the destination had before" }
         if mapping.grouping != nil { return "it may share the object of another one" }
         guard mapping.destination != nil else { return "it removes its source objects" }
         guard try mapping.filter?.filterTruth(of: object, variables: variables(object)) ?? true else {

@@ -56,7 +56,12 @@ final class MappingExplanation {
     }
 
     private func explain() throws {
-        if mapping.grouping == nil, mapping.forEach == nil, mapping.hasPolicy { notePolicy() }
+        if let matching = mapping.matching {
+            result.outcome = .undecided
+            result.stages.append(matches(matching))
+        } else if mapping.grouping == nil, mapping.forEach == nil, mapping.hasPolicy {
+            notePolicy()
+        }
         if let filter = mapping.filter {
             let answer = self.answer(of: filter)
             result.filter = answer
@@ -176,6 +181,18 @@ final class MappingExplanation {
         let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
         let policy = policies.makePolicy(named: name)
         result.policy = .init(name: name, methods: policy.map { OverriddenMethods.names(of: type(of: $0)) })
+    }
+
+    /// Returns the keys of the row that the object becomes, if the destination has one.
+    private func matches(_ matching: ObjectMatching) -> String {
+        let values = matching.keys.map { key in
+            let expression = mapping.expressions[key.name]
+            let value = (try? expression?.evaluate(with: object, variables: lookups.variables(object))) ?? nil
+            return "\(key.name) is \(value.map { "'\($0)'" } ?? "nil, which matches nothing")"
+        }
+        return
+            "\(ObjectMatching.keyName): it becomes the row of the destination with these keys, which stays as it is; "
+            + "if there is none, it makes an object: " + values.joined(separator: ", ")
     }
 
     // MARK: - Attributes

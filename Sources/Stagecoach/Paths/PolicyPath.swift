@@ -30,7 +30,7 @@ struct PolicyPath: ModelStage {
         let awaited = awaitedKeys
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: stage.work.tables,
+            tables: stage.work.tables, destination: destination,
             collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
             awaited: awaited
         ).scan()

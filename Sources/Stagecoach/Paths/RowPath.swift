@@ -43,7 +43,7 @@ struct RowPath: ModelStage {
             modelRun: modelRun, mappings: mappings, work: stage.work, links: links,
             isResumed: resumed != nil
         ).tables
-        let keys = try scanKeys(unasked)
+        let keys = try scanKeys(unasked, destination)
         // The resolution of an inverse pair uses up to six sorts at a time; each of its results waits in a sort for its
         // table's load.
         modelRun.services.concurrentSorts = 6 + links.columns.count
@@ -52,7 +52,7 @@ struct RowPath: ModelStage {
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         // In a complete store they are raised already.
         let raisesVersions =
-            mappings.contains(where: \.belongsToPreviousModel) && !(resumed?.isComplete ?? false)
+            mappings.contains { $0.belongsToPreviousModel || $0.matching != nil } && !(resumed?.isComplete ?? false)
         let highest = try LoadRun(
             stage: stage, units: stage.work.units, countsBeforeLoad: true, destination: destination
         ).run(RowLoad(stage: stage, keys: keys, links: links, destination: destination))
@@ -78,10 +78,10 @@ struct RowPath: ModelStage {
 
     /// Determines the keys, and what follows from them: the causes of missing references, the origins of objects, and
     /// the counts of source objects.
-    private func scanKeys(_ unasked: [Int: Int]) throws -> PlanKeys {
+    private func scanKeys(_ unasked: [Int: Int], _ destination: DestinationStore) throws -> PlanKeys {
         let scan = try KeyScan(
             run: modelRun.run, archive: modelRun.archive, keysBefore: modelRun.keysBefore, mappings: mappings,
-            tables: stage.work.tables,
+            tables: stage.work.tables, destination: destination,
             collectByObjects: ObjectFilterScan(modelRun: modelRun, manager: stage.manager).collect,
             unasked: unasked
         ).scan()

@@ -20,7 +20,7 @@ struct UnaskedKeys {
         guard !isResumed, modelRun.validation.ledger == nil, modelRun.missing.unmigrated == nil, links.columns.isEmpty,
             modelRun.inputs.mappingCount == mappings.count,
             mappings.allSatisfy({
-                !$0.belongsToPreviousModel && $0.filter == nil && $0.grouping == nil && !$0.needsObjects
+                !$0.belongsToPreviousModel && $0.filter == nil && !$0.sharesObjects && !$0.needsObjects
             })
         else { return [:] }
         let asked = asked

@@ -217,7 +217,7 @@ struct LinkPlanner {
 
     /// Tells whether source objects of some mapping share an object. A link then says less at one end than at the other: the
     /// first of a group owns links, and each of them is found.
-    static func sharesObjects(_ mappings: [PlannedMapping]) -> Bool { mappings.contains { $0.grouping != nil } }
+    static func sharesObjects(_ mappings: [PlannedMapping]) -> Bool { mappings.contains(where: \.sharesObjects) }
 
     /// Returns the inverse, if it names the relationship as its own inverse; otherwise nil.
     static func mutualInverse(of relationship: RelationshipDescription) -> RelationshipDescription? {

@@ -265,7 +265,7 @@ struct MappingResolution {
         let migrated = Set(
             candidates.compactMap { candidate -> Int? in
                 let found = known[candidate]
-                let makesEach = found.filter == nil && found.sourceExpression == nil && found.grouping == nil
+                let makesEach = found.filter == nil && found.sourceExpression == nil && !found.sharesObjects
                 return makesEach ? found.source?.index : nil
             })
         return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }

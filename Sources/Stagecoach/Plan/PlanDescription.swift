@@ -72,6 +72,11 @@ struct PlanDescription {
         if let grouping = mapping.grouping {
             return (.rows, "no user code; source objects share objects: \(grouping.keyName)")
         }
+        if let matching = mapping.matching {
+            return (
+                .rows, "no user code; objects become rows of the destination with the same \(matching.keysText)"
+            )
+        }
         return (.rows, isStaged ? "no user code; rows wait in spills for the last policy" : "no user code")
     }
 

@@ -67,14 +67,19 @@ final class PlannedMapping {
     var forEach: ValueExpression? { mapping.forEach }
     /// The rule by which its source objects share a destination object; nil if each makes one of its own.
     var grouping: ObjectGrouping? { mapping.grouping }
+    /// The rule by which its source objects become rows that the destination had before; nil if none does.
+    var matching: ObjectMatching? { mapping.matching }
+    /// True if source objects may have no object of their own without user code: they share one, or become a row of the destination.
+    var sharesObjects: Bool { grouping != nil || matching != nil }
     /// True if its object takes over the links of all source objects that share it.
     var merges: Bool { grouping?.merge != nil }
     /// True if a key path from `$source` that is nil is read from the source objects that share the object.
     var fillsNil: Bool { grouping?.merge?.fills ?? false }
     /// True if not each of its source entity's rows makes an object.
-    var selectsRows: Bool { filter != nil || grouping != nil }
-    /// True if a source object that passes the filter may have no object of its own: policy code decides, or it shares one.
-    var mayShareObjects: Bool { mayBeAssociatedByHand || grouping != nil }
+    var selectsRows: Bool { filter != nil || sharesObjects }
+    /// True if a source object that passes the filter may have no object of its own: policy code decides, it shares one, or it becomes a
+    /// row that was there before.
+    var mayShareObjects: Bool { mayBeAssociatedByHand || sharesObjects }
     /// True if the manager's class sees the associations of the mapping's objects.
     private var isObserved: Bool { observed.contains(.associations) && source != nil && destination != nil }
     /// Tells whether an object of an entity may be one of the mapping's source objects.
@@ -160,7 +165,7 @@ final class PlannedMapping {
 
     /// Tells whether the mapping makes a row of a destination table in any case.
     func certainlyFills(_ table: Int, _ census: SourceCensus) -> Bool {
-        guard destinationTable == table, filter == nil, isDeclarative, let source else { return false }
+        guard destinationTable == table, filter == nil, matching == nil, isDeclarative, let source else { return false }
         return census.count(of: source) > 0
     }
 

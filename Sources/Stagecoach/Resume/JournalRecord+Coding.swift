@@ -115,6 +115,10 @@ extension StateCoder {
             var shared = mapping.shared ?? 0
             try coder.code(&shared)
             mapping.shared = shared == 0 ? nil : shared
+            try coder.code(optional: &mapping.matched, empty: .init(objects: 0, rows: 0, by: "")) {
+                coder, matched throws(MigrationError) in
+                try coder.code(&matched, \.objects, \.rows, \.by)
+            }
         }
         try code(
             &counts, \.strays, \.danglingReferences, \.unmigratedReferences, \.surplusToOne, \.links, \.externalValues,

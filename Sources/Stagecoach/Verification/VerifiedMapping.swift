@@ -65,6 +65,7 @@ struct VerifiedMapping {
         case .filtered(let format): if mapping.sourceFilter == nil { filter = try SourcePredicate(format: format) }
         case .other: obstacle = "an expression gives its source objects"
         }
+        if mapping.matching != nil { obstacle = "they may be rows that were there before" }
         if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
         self.filter = filter
         self.obstacle = obstacle

@@ -74,6 +74,9 @@ extension UsageError {
     static func notAChange(option: String, value: String) -> Self {
         Self("option '\(option)' needs a line as Entity.property=EXPRESSION or Entity=SourceEntity, not '\(value)'")
     }
+    static func notAMatch(option: String, value: String) -> Self {
+        Self("option '\(option)' needs an entity and its attributes as Entity=key,key, not '\(value)'")
+    }
     static func contradiction(_ first: String, _ second: String) -> Self {
         Self("options '\(first)' and '\(second)' exclude each other")
     }

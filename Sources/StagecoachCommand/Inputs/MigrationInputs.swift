@@ -65,6 +65,7 @@ struct MigrationInputs {
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
             via: via, mappings: request.mappings, changes: request.changes, unmappable: request.options.unmappable)
+        for match in request.matches { try match.apply(to: route.steps) }
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
         try swiftModels?.check(route.steps)
     }

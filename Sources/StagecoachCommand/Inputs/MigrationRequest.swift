@@ -14,6 +14,8 @@ struct MigrationRequest {
     let mappings: [String]
     /// Changes to the mapping model, inferred or given.
     let changes: [MappingChange]
+    /// The rules by which source objects become rows of the destination.
+    let matches: [MatchArgument]
     /// The versions of the way between source and destination, in order.
     let via: [String]
     /// The stores and lists of hashes that confirm entities derived from Swift sources.
@@ -63,6 +65,7 @@ struct MigrationRequest {
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
         changes = try Self.changes(arguments)
+        matches = try Self.matches(arguments)
         via = arguments.all("via")
         like = arguments.all("like")
         sourceType = arguments[option: "source-type"].flatMap(StoreFormat.init(argument:))
@@ -136,6 +139,19 @@ struct MigrationRequest {
         try arguments.all("set").map { line throws(UsageError) in
             guard let change = MappingChange(line) else { throw .notAChange(option: "--set", value: line) }
             return change
+        }
+    }
+
+    /// Reads the values of `--match`.
+    ///
+    /// - Throws: `needsOption`, `notAMatch`.
+    private static func matches(_ arguments: ParsedArguments) throws(UsageError) -> [MatchArgument] {
+        let values = arguments.all("match")
+        if !values.isEmpty, !arguments.has("append") { throw .needsOption("--match", other: "--append") }
+        if arguments[option: "on-match"] != nil, values.isEmpty { throw .needsOption("--on-match", other: "--match") }
+        return try values.map { value throws(UsageError) in
+            guard let match = MatchArgument(value) else { throw .notAMatch(option: "--match", value: value) }
+            return match
         }
     }
 

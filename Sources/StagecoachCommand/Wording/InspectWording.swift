@@ -102,6 +102,7 @@ enum InspectWording {
                 "source expression": mapping.sourceExpression,
                 "distinct by": mapping.distinctBy?.joined(separator: ", "),
                 "merged by": mapping.mergeBy?.joined(separator: ", "), "for each": mapping.forEach,
+                "matched by": mapping.matchBy?.joined(separator: ", "),
                 "migration policy": mapping.migrationPolicy,
             ])
             let rows = (mapping.attributes + mapping.relationships).map {

@@ -90,6 +90,7 @@ enum SummaryWording {
             ]
         }
         return ([header] + rows).lines(right: [2, 3, 5]) + shown.compactMap(shared)
+            + shown.compactMap(matched)
     }
 
     /// Returns the number of source objects that share the object of another one; nil if each makes its own.
@@ -98,6 +99,14 @@ enum SummaryWording {
         let objects = "  \(Figures.count(shared, "object")) of \(mapping.sourceEntity ?? "-") "
         guard let values = mapping.mergedBy else { return objects + "share the object of another: \(mapping.name)" }
         return objects + (shared == 1 ? "was" : "were") + " merged into another by \(values): \(mapping.name)"
+    }
+
+    /// Returns the number of source objects that became rows of the destination; nil if none did.
+    private static func matched(_ mapping: MigrationCounts.Mapping) -> String? {
+        guard let matched = mapping.matched else { return nil }
+        let rows = matched.rows == 1 ? "a row" : Figures.count(matched.rows, "row")
+        return "  \(Figures.count(matched.objects, "object")) of \(mapping.sourceEntity ?? "-") became \(rows) that "
+            + "\(matched.rows == 1 ? "was" : "were") there before, by \(matched.by), kept: \(mapping.name)"
     }
 
     private static func sample(_ rejects: RejectReport) -> [String] {

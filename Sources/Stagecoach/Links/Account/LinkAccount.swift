@@ -77,7 +77,7 @@ final class LinkAccount {
     /// for all links and for nothing else, and no object is gone again.
     private func isRoomy(_ readings: LinkReadings, _ naming: RelationshipDescription) -> Bool {
         guard run.declared.contains(naming), !archive.hasDeletions, archive.rejectingTables.isEmpty,
-            !readings.hasUserCode, !readings.losesLinks, !readings.set.isOneToOne
+            !readings.hasUserCode, !mayKeep(readings), !readings.losesLinks, !readings.set.isOneToOne
         else { return false }
         let declared = run.declared.mappings
         let plain = PlainLinks(
@@ -88,6 +88,13 @@ final class LinkAccount {
         // The row of a to-one has what its own lookup finds.
         case .toOne: return naming.sharesMembers
         case .none, .toManyByInverse, .toManyHidden: return false
+        }
+    }
+
+    /// Tells whether objects of a set may be rows that the destination had before and that stay as they are.
+    private func mayKeep(_ readings: LinkReadings) -> Bool {
+        readings.readings.contains { reading in
+            reading.mapping.matching != nil || reading.candidates.contains { mappings[$0].matching != nil }
         }
     }
 
@@ -219,6 +226,7 @@ final class LinkAccount {
         _ readings: LinkReadings, _ claims: LinkClaims
     ) throws(MigrationError) -> LinksNotMade.Cause {
         if archive.hasDeletions, let gone = try causeOfGoneEnds(claims) { return gone }
+        if mayKeep(readings) { return .kept }
         if readings.hasSharedObjects { return .merged }
         if readings.hasUserCode { return .policy }
         let hasCode = mappings.contains { $0.mayBeAssociatedByHand || $0.hasDynamicRelationships }

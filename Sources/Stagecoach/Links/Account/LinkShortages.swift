@@ -55,7 +55,7 @@ struct LinkShortages {
         for (entity, isOwner) in [(set.relationship.entity, true), (set.relationship.destination, false)] {
             for entity in entity.withDescendants {
                 let making = mappings.filter { $0.reads(entity) && $0.destination != nil }
-                guard making.count == 1, making[0].filter == nil, making[0].grouping == nil,
+                guard making.count == 1, making[0].filter == nil, !making[0].sharesObjects,
                     let made = making[0].destination
                 else { return false }
                 let fits = readings.readings.allSatisfy { reading in

@@ -23,6 +23,8 @@ struct DeclaredLinkSort {
     var countsInverses = false
     /// Returns the greatest ordering key among the members that an owner had before; nil: no owner had any.
     var highestOrder: ((Int64) throws -> Int64?)?
+    /// The ordering keys of members that rows of the destination had before the run, if source objects may become these rows.
+    var standing: StandingOrders?
     /// Receives each link that a mapping sets in a one-to-one pair, whether or not a later one replaces it: the ends on the
     /// first and on the second side. A replaced link still takes away the links that both ends had before.
     var setsOneToOne: ((LinkEnd, LinkEnd) throws -> Void)?
@@ -92,7 +94,7 @@ struct DeclaredLinkSort {
         }
         count(further: further, of: relationship)
         guard ordered else { return [DecidedLinks(storage: storage, records: try decided.finish())] }
-        let numbered = try place(try decided.finish(), given: try given.finish())
+        let numbered = try place(try decided.finish(), given: try given.finish(), storage)
         return [DecidedLinks(storage: storage, records: numbered)]
     }
 
@@ -143,8 +145,11 @@ struct DeclaredLinkSort {
     /// - Parameters:
     ///   - decided: owner, member, both Z_ENTs, and the words of a ``MemberOrder``; ascending.
     ///   - given: owner, member, and the words of a ``MemberOrder``; ascending.
+    ///   - storage: the columns of the references.
     /// - Returns: records of ``ColumnPatches`` by member.
-    private func place(_ decided: SortedRecords, given: SortedRecords) throws -> SortedRecords {
+    private func place(
+        _ decided: SortedRecords, given: SortedRecords, _ storage: RelationshipStorage
+    ) throws -> SortedRecords {
         // Words: owner, class (copied, ranked, neither), rank or member, member, both Z_ENTs, kind, value.
         let grouped = run.services.sorter(width: 7)
         try withRecords(5) { record, hint in
@@ -165,7 +170,8 @@ struct DeclaredLinkSort {
         let result = run.services.sorter(width: ColumnPatches.width)
         let sorted = try grouped.finish()
         try withRecords(7) { record, _ in
-            var numbering = OwnerNumbering(after: highestOrder)
+            var numbering = OwnerNumbering(
+                after: highestOrder ?? standing.map { standing in { try standing.highest(of: $0, storage) } })
             while try sorted.next(into: record) {
                 let order = try numbering.order(
                     owner: record[0], MemberOrder(kind: record[5], value: record[6]))
@@ -318,7 +324,7 @@ struct DeclaredLinkSort {
         }
         guard orderColumn != nil else { return [DecidedLinks(storage: storage, records: try decided.finish())] }
         let none = run.services.sorter(width: 4)
-        let numbered = try place(try decided.finish(), given: try none.finish())
+        let numbered = try place(try decided.finish(), given: try none.finish(), storage)
         return [DecidedLinks(storage: storage, records: numbered)]
     }
 }

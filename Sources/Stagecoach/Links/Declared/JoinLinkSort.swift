@@ -10,6 +10,9 @@ struct JoinLinkSort {
     /// Returns the greatest ordering key among the members that an object of a side had before; nil: none had any.
     var highestOrder: ((Int, Int64) throws -> Int64?)?
 
+    /// The ordering keys of members that rows of the destination had before the run, if source objects may become these rows.
+    var standing: StandingOrders?
+
     private var run: MigrationRun { stream.run }
     private var join: JoinTable { run.inputs.destinationSchema.joinTables[joinTable] }
 
@@ -126,7 +129,11 @@ struct JoinLinkSort {
         let result = run.services.sorter(width: JoinLinkSort.width)
         let byOwner = try grouped.finish()
         try withRecords(8) { link, _ in
-            var numbering = OwnerNumbering(after: highestOrder.map { highest in { try highest(1 - side, $0) } })
+            let before = standing.map { standing in
+                { try standing.highest(of: $0, side: 1 - side, joinTable: joinTable) }
+            }
+            var numbering = OwnerNumbering(
+                after: highestOrder.map { highest in { try highest(1 - side, $0) } } ?? before)
             while try byOwner.next(into: link) {
                 let kind = side == 0 ? 4 : 6
                 let order = try numbering.order(owner: link[0], MemberOrder(kind: link[kind], value: link[kind + 1]))

@@ -159,6 +159,10 @@ struct LinkStream {
     ) throws {
         let pairs = SourcePairs(run: run)
         guard let shared = own.shared, mapping.merges else {
+            // An object that became a row of the destination makes none, but owns the members that come under the row.
+            if case .object = argument, planned.relationship.isToMany, let matched = own.matched?.walk() {
+                while let one = try matched.next() { try body(one.key, one.key, .none) }
+            }
             return try pairs.forEach(mapping, own.index, argument, sortedBy: planned.sort, body)
         }
         try MergedPairs(pairs: pairs, shared: shared, fills: mapping.fillsNil)
@@ -185,6 +189,7 @@ struct LinkStream {
         let only = candidates.count == 1 ? KeyLookup(candidates[0].keys) : nil
         let owners = KeyLookup(own)
         let number = UInt32(mapping.destination.map(schema.number(of:)) ?? 0)
+        let standing = StandingEnds(planned, owners: own, members: candidates.map(\.keys))
         let (onlyEntity, onlyMapping) = (
             UInt32(clamping: candidates.first?.entityNumber ?? 0), candidates.first?.keys.mapping.index ?? 0
         )
@@ -197,14 +202,18 @@ struct LinkStream {
         let lookup = missing.unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         let counted = CountedRelationship(planned.relationship)
         try forEachPair(mapping, own, planned, argument) { ownerSource, memberSource, order in
-            guard let key = try owners.destinationKey(of: ownerSource) else { return }
-            let owner = LinkEnd(key: key, entity: number)
+            let made = try owners.destinationKey(of: ownerSource)
+            guard let key = try made ?? standing?.owner(of: ownerSource) else { return }
+            let entity = try standing?.entity(ofOwner: key, unlessOfSubentity: number) ?? number
+            let owner = LinkEnd(key: key, entity: entity)
+            let order = standing?.order(order, ofOwner: key) ?? order
             if hasDeletions, try further?.exists(owner) == false { return }
             var found = false
             /// Returns false if the member was deleted.
             func show(_ member: LinkEnd, _ maker: Int, number: Int) throws -> Bool {
                 if hasDeletions, try further?.exists(member) == false { return false }
                 found = true
+                if let standing, !standing.mayLink(key, member.key, of: maker) { return true }
                 try body(
                     Link(
                         owner: owner, member: member, memberMapping: maker,
@@ -214,12 +223,15 @@ struct LinkStream {
             }
             if let only {
                 if let member = try only.foundKey(of: memberSource) {
-                    _ = try show(LinkEnd(key: member, entity: onlyEntity), onlyMapping, number: 0)
+                    let entity = try standing?.entity(of: member, by: onlyMapping, unlessOfSubentity: onlyEntity)
+                    _ = try show(LinkEnd(key: member, entity: entity ?? onlyEntity), onlyMapping, number: 0)
                 }
             } else {
                 for candidate in candidates {
                     guard let member = try candidate.keys.foundKey(of: memberSource) else { continue }
-                    let entity = UInt32(clamping: candidate.entityNumber)
+                    var entity = UInt32(clamping: candidate.entityNumber)
+                    let maker = candidate.keys.mapping.index
+                    entity = try standing?.entity(of: member, by: maker, unlessOfSubentity: entity) ?? entity
                     _ = try show(LinkEnd(key: member, entity: entity), candidate.keys.mapping.index, number: 0)
                 }
             }

@@ -115,7 +115,9 @@ struct ReferenceProgram {
         // Steps are the outer loop: this retains and releases the objects of a step once, not once per row.
         for step in steps {
             if let only = step.only, rows.count > 1 {
-                try run(step, KeyLookup(only.keys), only.entityNumber, source, rows, &destination, first, &counts)
+                try run(
+                    step, only.keys.matched, KeyLookup(only.keys), only.entityNumber, source, rows, &destination, first,
+                    &counts)
                 continue
             }
             for (offset, row) in rows.enumerated() {
@@ -129,7 +131,11 @@ struct ReferenceProgram {
                         continue
                     }
                     found = true
-                    step.put(key, candidate.entityNumber, &destination, destinationRow)
+                    let matched = candidate.keys.matched
+                    let entity =
+                        try matched?.entityNumber(of: key, unlessOfSubentity: candidate.entityNumber)
+                        ?? candidate.entityNumber
+                    step.put(key, entity, &destination, destinationRow)
                 }
                 if found {
                     if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
@@ -142,7 +148,8 @@ struct ReferenceProgram {
 
     /// Runs one step that has a single candidate, the common case: all keys are looked up at once.
     private func run(
-        _ step: Step, _ only: KeyLookup, _ entityNumber: Int64, _ source: borrowing RowBatch,
+        _ step: Step, _ matched: MatchedObjects?, _ only: KeyLookup, _ entityNumber: Int64,
+        _ source: borrowing RowBatch,
         _ rows: UnsafeBufferPointer<Int>, _ destination: inout RowBatch, _ first: Int,
         _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
@@ -176,7 +183,10 @@ struct ReferenceProgram {
                 continue
             }
             destination[target, column] = .integer(keys[index])
-            if let entityColumn { destination[target, entityColumn] = .integer(entityNumber) }
+            if let entityColumn {
+                let entity = try matched?.entityNumber(of: keys[index], unlessOfSubentity: entityNumber)
+                destination[target, entityColumn] = .integer(entity ?? entityNumber)
+            }
             if let order { destination[target, order.column] = source[rows[place], order.slot] }
         }
     }
