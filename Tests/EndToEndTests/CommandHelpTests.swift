@@ -154,6 +154,16 @@ struct CommandHelpTests {
                                             from the source entity Client), or Order.memo= (it
                                             is meant to stay behind). May be given several
                                             times; infer --set writes it down.
+                      --match RULE          With --append, an entity of the destination and its
+                                            keys, as Book=isbn or Person=name,birthday: an
+                                            object that would become one of the entity becomes
+                                            the row of the destination with the same keys. The
+                                            row stays as it is; links to the object lead to it.
+                                            May be given several times. In a mapping file:
+                                            "matchBy".
+                      --on-match CHOICE     What becomes of a row that an object of --match
+                                            becomes: keep (the default: it stays as it is, and
+                                            new members come under it).
                       --keys CHOICE         Which keys destination rows get: auto (kept where
                                             possible), kept, or sequential.
                       --unmappable CHOICE   Properties that inference cannot map (another type,
@@ -335,9 +345,9 @@ struct CommandHelpTests {
                       --policies LIBRARY    Shared library with migration policies
                       --append              Add to the existing store at DESTINATION
                       --dry-run             Do everything but publish the destination
-                The result:         --set, --keys, --unmappable, --id-map, --external-threshold,
-                                    --history, --cloudkit, --new-uuid, --like, --unchecked,
-                                    --destination-type
+                The result:         --set, --match, --on-match, --keys, --unmappable, --id-map,
+                                    --external-threshold, --history, --cloudkit, --new-uuid,
+                                    --like, --unchecked, --destination-type
                 Memory and disk:    --memory-limit, --batch-size, --work-dir, --passes
                 Rejects, losses:    --on-invalid, --reject-file, --max-rejects, --on-loss,
                                     --allow-loss, --strict-validation, --repair

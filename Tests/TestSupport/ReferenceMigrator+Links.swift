@@ -84,7 +84,7 @@ extension ReferenceMigrator {
             case (false, nil), (true, nil), (true, true):
                 // Each owner's links in creation order: a to-many without inverse has one owner a member, so the last
                 // one wins; many-to-many is the union of both sides.
-                for owner in live(of: relationship) {
+                for owner in inClaimOrder(live(of: relationship)) {
                     let members = claim(owner, relationship.name)?.members ?? []
                     for member in relationship.isToMany ? members : Array(members.prefix(1))
                     where mayLink(owner, relationship, member.object) {

@@ -25,15 +25,15 @@ extension CommandCatalog {
           Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach.
         --append
           Add to the existing store at DESTINATION, of the version given with --to. If there is none, make it.
-        --match RULE repeatable
-          With --append, an entity of the destination and its keys, as Book=isbn or Person=name,birthday: an object that would become one of the entity becomes the row of the destination with the same keys. The row stays as it is; links to the object lead to it. May be given several times. In a mapping file: "matchBy".
-        --on-match CHOICE=keep
-          What becomes of a row that an object of --match becomes: keep (the default: it stays as it is, and new members come under it).
         --dry-run
           Do everything but publish the destination.
         % result
         --set LINE repeatable
           Change one line of the mapping model, inferred or given: 'Order.note=$source.memo' (the property gets this expression), Customer=Client (Customer is made from the source entity Client), or Order.memo= (it is meant to stay behind). May be given several times; infer --set writes it down.
+        --match RULE repeatable
+          With --append, an entity of the destination and its keys, as Book=isbn or Person=name,birthday: an object that would become one of the entity becomes the row of the destination with the same keys. The row stays as it is; links to the object lead to it. May be given several times. In a mapping file: "matchBy".
+        --on-match CHOICE=keep
+          What becomes of a row that an object of --match becomes: keep (the default: it stays as it is, and new members come under it).
         --keys CHOICE=auto|kept|sequential
           Which keys destination rows get: auto (kept where possible), kept, or sequential.
         --unmappable CHOICE=refuse|convert|leave
