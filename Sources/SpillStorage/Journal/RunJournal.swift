@@ -71,7 +71,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 17
+    package static let version: UInt32 = 18
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body, in bytes, that is accepted when read.
