@@ -27,9 +27,11 @@ package final class SpillFile {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.inside.utf8.count + 1))
         self.directory = directory
-        descriptor = SpillDescriptor(path, directory.calls)
-        let result = descriptor.open(flags: O_CREAT | O_EXCL)
+        let opened = SpillDescriptor(path, directory.calls)
+        let result = opened.open(flags: O_CREAT | O_EXCL)
         guard result >= 0 else { throw SpillFailure.system("create", path, number: -result) }
+        // Last: an object that is whole is taken back by `deinit`, which removes the file.
+        descriptor = opened
     }
 
     /// Opens a file that a saved state names. What was written after that state is cut off.
@@ -44,22 +46,25 @@ package final class SpillFile {
         self.directory = directory
         path = directory.inside + "/" + name
         guard !name.contains("/"), name.hasSuffix(".spill") else { throw StateReader.damaged("a file's name") }
-        descriptor = SpillDescriptor(path, directory.calls)
-        let result = descriptor.open(flags: 0)
+        let opened = SpillDescriptor(path, directory.calls)
+        let result = opened.open(flags: 0)
         guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }
         guard result >= 0 else { throw SpillFailure.system("open", path, number: -result) }
         do throws(MigrationError) {
-            try cut()
+            try Self.cut(opened, name, path, to: size)
         } catch {
-            descriptor.close()
+            opened.close()
             throw error
         }
+        descriptor = opened
         // Only now: a size in a damaged state may be too large to count.
         directory.count(written: size - discarded)
         directory.claim(name)
     }
 
-    private func cut() throws(MigrationError) {
+    private static func cut(
+        _ descriptor: SpillDescriptor, _ name: String, _ path: String, to size: Int
+    ) throws(MigrationError) {
         let found = descriptor.use { descriptor in
             var status = stat()
             return fstat(descriptor, &status) == 0 ? Int(status.st_size) : -Int(errno)
