@@ -129,9 +129,9 @@ struct BinaryPropertyListWriter {
 
     // MARK: The list
 
-    /// Returns the whole list; called once. Each reserved collection must have been filled.
+    /// Returns the bytes of the whole property list. Call it once, after all reserved collections were filled.
     ///
-    /// - Throws: `archive.limit`.
+    /// - Throws: `archive.limit` if the list has too many objects or is nested too deeply.
     mutating func encoded() throws(MigrationError) -> [UInt8] {
         if let problem { throw problem }
         let referenceSize = PropertyListBytes.width(UInt64(offsets.count - 1))

@@ -52,7 +52,7 @@ package enum ObjectArchive {
     }
 }
 
-/// Makes the objects of an archive, each once.
+/// Makes Foundation's objects of those of an archive. An object that is referred to several times is made once.
 private struct ObjectReader {
     /// An object, with the number of values in it and the levels of collections.
     struct Made {

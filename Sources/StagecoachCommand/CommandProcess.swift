@@ -50,8 +50,8 @@ package enum CommandProcess {
         }
     }
 
-    /// Returns the first argument that is no UTF-8, with replacement characters; nil if all are. No file can be found by such
-    /// a text.
+    /// Returns the first argument that is not valid UTF-8, with replacement characters; nil if all are valid. No file can be found
+    /// by an argument that is not valid, so the command refuses it.
     private static func firstArgumentWithoutUTF8() -> String? {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }

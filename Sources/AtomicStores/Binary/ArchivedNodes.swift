@@ -7,7 +7,7 @@ struct ArchivedNodes {
     enum Node {
         case null
         case plain(ArchiveFile.Item)
-        /// An object with its class, and the place of its fields.
+        /// An object: the name of its class, and the place and the number of its fields in the file.
         case object(String, at: Int, count: Int)
     }
 

@@ -10,7 +10,9 @@ struct BinaryExport {
     let store: ExportedStore
     let output: FileOutput
 
-    /// - Parameter checkCancelled: called once in a thousand objects.
+    /// Writes the whole store.
+    ///
+    /// - Parameter checkCancelled: called once in a thousand objects; an error that it throws ends the export.
     func run(_ header: AtomicStoreHeader, checkCancelled: () throws -> Void) throws {
         try output.write([UInt8](repeating: 0, count: BinaryStoreHeader.size))
         let objects = try writeObjects(checkCancelled)

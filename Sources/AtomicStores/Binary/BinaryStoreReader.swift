@@ -185,7 +185,7 @@ final class BinaryStoreReader {
     }
 }
 
-/// An object in the archive of a binary store.
+/// An object in the archive of a binary store: the place and the number of its fields.
 private struct BinaryNode {
     let nodes: ArchivedNodes
     let at: Int

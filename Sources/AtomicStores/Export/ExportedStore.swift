@@ -10,7 +10,7 @@ final class ExportedStore {
     /// A relationship and the way to its objects.
     struct Relationship {
         let relationship: RelationshipDescription
-        /// The column of a to-one relationship's key.
+        /// The column of a to-one relationship's key in the statement that reads the object's row; nil for any other relationship.
         let column: Int32?
         /// Gives the keys of a to-many relationship's objects, in order.
         let members: Statement?

@@ -165,7 +165,8 @@ final class XMLTokens {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads bytes up to the first that ends them, or to the end of the file. Returns false if they are more than the limit.
+    /// Appends bytes to a target up to the first that `isEnd` accepts, which stays unread, or up to the end of the file. Returns
+    /// false if the target would become longer than the limit; the rest stays unread then.
     @inline(__always)
     private func readBytes(
         into target: inout [UInt8], limit: Int, until isEnd: (UInt8) -> Bool
@@ -227,7 +228,8 @@ final class XMLTokens {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads ids, each as `z102`, separated by blanks. There may be any number of them.
+    /// Reads the value of an attribute that is a list of ids, such as `z102 z103`, and calls a body with the number of each. There
+    /// may be any number of them, also none.
     func forEachID(_ body: (Int64) throws(MigrationError) -> Void) throws(MigrationError) {
         let quote = try openQuote()
         while let byte = try skipBlanks(), byte != quote {

@@ -109,7 +109,7 @@ package final class WorkVFS: RegisteredVFS, @unchecked Sendable {
 /// The file stays that of the default VFS, and all other functions are called directly, so locks and shared memory need no
 /// delegation.
 struct CountedFile {
-    /// The number of bytes that a VFS must reserve for a file.
+    /// The size in bytes of the structure that SQLite allocates for each file (`szOsFile`): that of the default VFS, then this one.
     static var structureSize: Int { DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride }
 
     private var methods: sqlite3_io_methods

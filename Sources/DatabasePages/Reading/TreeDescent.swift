@@ -15,7 +15,7 @@ struct TreeLeaf {
 ///
 /// All leaves must be at one depth, at most 20.
 ///
-/// Memory: 64 KiB of leaves and a page for each level.
+/// Memory: 64 KiB of leaves, with direct I/O 256 KiB, and a page for each level.
 final class TreeDescent {
     private let file: PageFile
     private let root: UInt32
@@ -50,7 +50,8 @@ final class TreeDescent {
     /// The lowest interior page on the way; nil behind the last leaf.
     var lowest: InteriorPage? { depth > 0 ? levels[depth - 1] : nil }
 
-    /// The next child of the lowest page that has one left; pages without one are left. Nil behind the last leaf.
+    /// Returns the next child to visit, as the page that names it and its index there. The page is the lowest one that has a child
+    /// not visited yet; pages below it are removed from the path. Nil after the last leaf.
     func nextChild() -> (level: InteriorPage, index: Int)? {
         while let level = lowest {
             if level.next <= level.count {

@@ -138,7 +138,8 @@ extension EntityDescription {
         return path.last.flatMap(current.composite(named:)).map { (current, $0) }
     }
 
-    /// The own and inherited attributes in declared order; after each composite attribute come its own attributes.
+    /// The own and inherited attributes, by name in code point order. Each composite attribute is followed by the attributes inside
+    /// it, in declared order and under dotted names.
     package var attributesAndComposites: [AttributeDescription] {
         declaredAttributes.flatMap { attribute in
             [attribute] + (composite(named: attribute.name)?.attributes.compactMap(self.attribute(named:)) ?? [])

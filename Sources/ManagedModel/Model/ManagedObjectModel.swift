@@ -18,7 +18,7 @@ public final class ManagedObjectModel: Sendable {
     @exclusivity(unchecked) nonisolated(unsafe) public private(set) var definition: ModelDefinition
     @exclusivity(unchecked) nonisolated(unsafe) private(set) var resolved: [ResolvedEntity]
     @exclusivity(unchecked) nonisolated(unsafe) private(set) var indexByName: [String: Int]
-    /// The entity of no model for which this one stands alone; nil for a model.
+    /// The draft of an entity that code makes outside of a model, and for which this model stands. Nil for a real model.
     let draft: EntityDraft?
     /// True for a model that code makes.
     private let isOpen: Bool

@@ -294,7 +294,8 @@ public struct RelationshipDefinition: Sendable, Equatable {
     public var versionHashModifier: String?
     /// Values set by the author of the model.
     public var userInfo: [String: String] = [:]
-    /// Parts of an archive that have no place above.
+    /// The parts of the archived definition that have no property of their own here. They are kept, so that an archive of the model
+    /// has them again.
     package var archived = ArchivedParts()
     /// The attributes of its tag that only Xcode reads.
     package var xcode = XcodeAttributes()
@@ -329,7 +330,7 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     public init(name: String) { self.name = name }
 }
 
-/// A fetch index.
+/// A fetch index as declared: its name, the elements to sort by, and the predicate that limits it to some objects.
 public struct FetchIndexDefinition: Sendable, Equatable {
     /// The index's name within its entity.
     public var name: String

@@ -69,7 +69,9 @@ extension ExpressionConstant {
         }
     }
 
-    /// Returns a string in quotes, escaped where needed.
+    /// Returns a string as a literal in quotes. The quote, the backslash and control characters are escaped.
+    ///
+    /// - Parameter escapesDelete: false to leave the character U+007F as it is.
     package static func quoted(_ value: String, _ quote: Character = "'", escapesDelete: Bool = true) -> String {
         let quoteByte = quote.asciiValue
         func isPlain(_ byte: UInt8) -> Bool {

@@ -5,7 +5,7 @@ struct ProgramDraft {
     var instructions: [ProgramInstruction] = []
     var registers = 1
     var constants: [ProgramRegister] = []
-    /// Decimal constants, by the index of the constant.
+    /// The decimal constants, by their index in ``constants``.
     var decimals: [Int: Decimal] = [:]
     var comparisons: [ProgramComparison] = []
     /// The conversion functions that are called.
@@ -15,7 +15,7 @@ struct ProgramDraft {
     /// True if a value depends on the row.
     var readsRow = false
     var usesDecimals = false
-    /// True if the program makes text, which needs an arena.
+    /// True if the program may make text or bytes, for which a run needs an arena.
     var usesScratch = false
     /// The register of the first number of which a conversion cuts something off; nil if no conversion can.
     var cutRegister: Int?

@@ -131,7 +131,8 @@ extension ProgramCompiler {
         emit(operation, d, left.register, right.register, n: code.comparisons.count - 1)
     }
 
-    /// Only objects can look into a transformable value.
+    /// Returns the fault for a value whose type an operator does not take. For a transformable value it is `unsupported` and not a
+    /// type error, because the predicate can still be evaluated over objects.
     private static func unfit(_ type: ExpressionType, for sign: ComparisonOperator) -> ProgramFault {
         let message = "\(sign.rawValue) does not take a value of type \(type.label)"
         return type == .transformable ? .unsupported(message) : .type(message)

@@ -7,8 +7,9 @@ enum CompositePairing {
     struct Pair {
         /// The property of the destination; never a composite.
         let new: StoredProperty
-        /// The counterpart; nil if the property is new. The two do not fit if it is a composite and the property is none, or if
-        /// it is the counterpart of the composite around the property and no composite.
+        /// The counterpart; nil if the property is new. In two cases the counterpart cannot be mapped to the property. Either it is
+        /// a composite, which the property never is. Or the property is inside a composite that was matched with an attribute or a
+        /// relationship; then this is that attribute or relationship.
         let old: StoredProperty?
         /// The nearest composite around the element that may be nil as a whole, and its counterpart; nil if there is none.
         let optional: (new: CompositeDescription, old: CompositeDescription)?

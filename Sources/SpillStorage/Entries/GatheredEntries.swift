@@ -19,7 +19,8 @@ final class GatheredEntries {
     /// The number of bytes that the entries take, with the space to sort them.
     var bytes: Int { arena.count + 32 * count }
 
-    /// Adds an entry of a size. Returns the memory for its bytes.
+    /// Adds an entry of a number of bytes. Returns the memory to write them to, valid until the next entry is added. Call
+    /// ``setPrefix(by:)`` once they are written.
     func add(_ size: Int) -> UnsafeMutableRawPointer {
         if count == capacity { grow() }
         arena.ensure(arena.count + 4 + size)

@@ -224,7 +224,7 @@ enum KeyContainer: UInt8 {
         return bits
     }
 
-    /// Sets the ranks of a bitmap from its words. Returns the number of its keys.
+    /// Computes the ranks of a bitmap, one for every eighth word, and stores them behind its words. Returns the number of its keys.
     static func setRanks(_ payload: UnsafeMutableRawPointer) -> Int {
         let words = payload.assumingMemoryBound(to: UInt64.self)
         let ranks = (payload + bitmapWords * 8).assumingMemoryBound(to: UInt16.self)

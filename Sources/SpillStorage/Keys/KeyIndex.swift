@@ -1,14 +1,15 @@
 import Diagnostics
 
-/// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
+/// A set of keys that knows the rank of each: its place in ascending order, from 0. It is the association table of mappings whose
+/// destination keys follow the order of their source keys.
 ///
-/// Keys are appended in ascending order and can be looked up at any time in between. They are kept in chunks: the keys of one
-/// aligned range of 65,536 in a compact form of four (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense keys
-/// take 0.13 bytes each, keys with a gap in thirty 0.06 bytes at most, keys without gaps nothing.
+/// Keys are appended in ascending order, and can be looked up at any time in between. They are kept in chunks. A chunk has the
+/// keys of one aligned range of 65,536, in one of four compact forms (``KeyContainer``), or up to 2,048 keys that lie far apart.
+/// Dense keys take 0.13 bytes each, keys with one gap in 32 at most 0.07 bytes, keys without gaps nothing.
 ///
-/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes a
-/// chunk; in a large set a chunk has at least 1,024 keys on average. Above the allowance the chunks are in a file, and those
-/// used last are decoded in memory.
+/// Memory: the allowance that the initializer gets for chunks, 8.25 KiB for the range being filled, 16 KiB for far keys, and a
+/// directory of 48 bytes a chunk; in a large set a chunk has at least 1,024 keys on average. Above the allowance the chunks are
+/// in a file, and those used last are decoded in memory.
 /// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and decoding a block on a cache miss.
 package final class KeyIndex {
     struct Chunk {
@@ -176,9 +177,10 @@ package final class KeyIndex {
         return found == 1 ? key : nil
     }
 
-    /// Writes the keys from a rank on, in order, and returns their number. It is smaller than the room only at the set's end.
+    /// Writes keys to a buffer in ascending order, beginning with the key of a rank. Returns the number of keys written, which is
+    /// less than the buffer holds only at the end of the set.
     ///
-    /// This is how to iterate over the set. It works while keys are appended.
+    /// Call it again and again to iterate over the set. Keys may be appended in between.
     package func keys(fromRank rank: Int, into target: UnsafeMutableBufferPointer<Int64>) throws(MigrationError) -> Int
     {
         precondition(rank >= 0)

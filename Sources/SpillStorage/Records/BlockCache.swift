@@ -12,11 +12,11 @@ struct BlockCache<Block> {
 
     init(slots: Int) { recency = RecencyList(capacity: max(4, slots)) }
 
-    /// A block of a run, from the cache or read now.
+    /// Returns a block of a run, from the cache or by reading it.
     ///
     /// - Parameters:
-    ///   - isKept: tells whether a block may stay in the cache.
-    ///   - read: reads the block. It may use the memory of the block that it receives, which leaves the cache.
+    ///   - isKept: tells whether a block that was read may stay in the cache.
+    ///   - read: reads the block. Its argument is the block that leaves the cache, whose memory it may reuse; nil if none leaves.
     mutating func block(
         _ index: Int, of run: SortedRun, isKept: (Block) -> Bool = { _ in true },
         read: (Block?) throws(MigrationError) -> Block

@@ -9,7 +9,7 @@ import Diagnostics
 /// Memory: for each level one page, and one entry (8 bytes and the words) for each of up to ``kept`` + ``pageEntries`` blocks.
 /// There is one level more for every ``pageEntries`` times as many blocks.
 final class BlockIndex {
-    /// The number of entries that stay in memory.
+    /// The number of the last entries that stay in memory when earlier ones are written to a page.
     static let kept = 64
     static let pageEntries = 64
 

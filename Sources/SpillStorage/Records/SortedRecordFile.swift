@@ -73,7 +73,7 @@ final class SortedRecordFile: SortedRun {
         return !RecordOrder.isLess(record, space + (pendingCount - 1) * width, words: width)
     }
 
-    /// Writes the appended records as a block.
+    /// Writes the appended records that are in no block yet as a block, so that they can be read. Does nothing if there are none.
     ///
     /// - Throws: `spill.full`, `spill.io` (74); the records are then not written yet, and a later call tries again.
     func flush() throws(MigrationError) {

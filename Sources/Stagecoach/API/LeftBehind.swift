@@ -116,7 +116,8 @@ public struct LeftBehind: Sendable, Codable, Equatable {
     public var meant: [Line] { lines.filter { $0.isMeant == true } }
     /// The lines of data that a policy may read, which is not known.
     public var uncertain: [Line] { lines.filter { $0.reason == .policy && $0.isMeant != true } }
-    /// True if no data is certainly lost. Policies may read the data of the remaining lines.
+    /// True if no data is certainly lost. There may still be lines: of data that a policy may read, and of data that is meant to
+    /// stay behind.
     public var isEmpty: Bool { !lines.contains(where: \.isLost) }
 
     /// Joins the accounts of several runs, one after the other.

@@ -135,7 +135,8 @@ extension MigrationOptions {
     }
 }
 
-/// The choice for a source's persistent history. A copy without it has the tables of a source that has them, empty.
+/// The choice of what becomes of a source's persistent history. A new store without the history still has the source's history
+/// tables, but they are empty.
 public enum PersistentHistory: String, Sendable, CaseIterable {
     /// The history is carried over if all keys and all entity numbers are kept, and otherwise left behind.
     case auto

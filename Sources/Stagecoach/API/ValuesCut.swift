@@ -36,7 +36,7 @@ public struct ValuesCut: Sendable, Codable, Equatable {
     /// True if the run was told that data may stay behind. Then there is no warning. Nil otherwise.
     public var isAllowed: Bool?
 
-    /// The most objects of a line.
+    /// The greatest number of objects that a line keeps in ``objects``.
     static let mostObjects = 3
 
     /// True if something is lost that nobody meant to lose.

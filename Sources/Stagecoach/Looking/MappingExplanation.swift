@@ -25,7 +25,8 @@ final class MappingExplanation {
     /// The object with the values that it takes from those merged into it; nil if it takes none.
     private var filled: FilledSource?
 
-    /// True if rules that the source model has too give only warnings.
+    /// True if a broken rule is only a warning where the source model has the same rule. The mapping model says so, and validation
+    /// is not strict.
     private var excuses: Bool { mapping.followsSource && !plan.options.strictValidation }
 
     init(

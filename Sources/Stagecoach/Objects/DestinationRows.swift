@@ -351,7 +351,6 @@ final class DestinationRows {
         scratch.removeAll()
     }
 
-    /// Deletes a row.
     func delete(_ key: Int64) throws(MigrationError) {
         if let existing = existing(key) {
             scratchKey = nil

@@ -4,18 +4,19 @@ import Diagnostics
 import Foundation
 
 extension PersistentStore {
-    /// The kind of a store. Only SQLite stores are migrated.
+    /// The kind of a store. ``MigrationManager/migrateStore(from:type:options:mapping:to:type:options:)`` reads and writes all but
+    /// those in memory; a coordinator opens SQLite stores only.
     public struct StoreType: RawRepresentable, Sendable, Hashable {
         /// Core Data's name for the type.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
-        /// SQLite stores, the only type that is read and written.
+        /// SQLite stores.
         public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
-        /// Binary stores, which are refused.
+        /// Binary stores.
         public static let binary = StoreType(rawValue: NSBinaryStoreType)
-        /// Stores in memory, which are refused.
+        /// Stores in memory, which have no file and are refused.
         public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
-        /// XML stores, which are refused.
+        /// XML stores.
         public static let xml = StoreType(rawValue: NSXMLStoreType)
     }
 

@@ -180,7 +180,8 @@ struct LinkPlanner {
         return firstCandidates == [other[0].mapping.index] && secondCandidates == [one[0].mapping.index]
     }
 
-    /// Tells whether both columns of a one-to-one pair are copied unchanged, each by its own rows.
+    /// Tells whether a relationship and its inverse are a one-to-one pair whose two columns are both copied unchanged from the
+    /// source (``CopiedPair``).
     func keepsBothColumns(_ relationship: RelationshipDescription) -> Bool {
         CopiedPair(relationship, among: mappings)?.isKept ?? false
     }

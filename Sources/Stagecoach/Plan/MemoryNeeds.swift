@@ -21,7 +21,7 @@ struct MemoryNeeds {
     init(models: [MappingModel], previous: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // Every run's base covers a few of each.
-        bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 36 << 10) + previous * (8 << 10)
+        bytes += max(0, mappings.count - 16) * (isStaged ? 48 << 10 : 37 << 10) + previous * (8 << 10)
         if isStaged {
             // Open rows of many tables.
             bytes += max(0, destination.tables.count - 16) * (10 << 10)

@@ -84,7 +84,7 @@ struct CountedLinks {
     let owners: Int
     let members: Int
 
-    /// True if the owner of each link exists, because its row holds the link.
+    /// True if the links are in a column of their owners' table, so that the owner of each link exists.
     var hasOwner: Bool { if case .owners = place { true } else { false } }
     /// True if the member of each link exists, because its row holds the link.
     var hasMember: Bool { if case .members = place { true } else { false } }

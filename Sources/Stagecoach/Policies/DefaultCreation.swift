@@ -21,7 +21,7 @@ final class DefaultCreation {
     private unowned let destinationContext: ManagedObjectContext
     /// The manager, if its class sees the associations of the default creation method; else nil. Set once.
     var observer: MigrationManager?
-    /// The evaluator of values that need objects; set once.
+    /// Evaluates the expressions that only objects can evaluate. Set once; nil until then.
     var dynamicValues: DynamicValues?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
     /// The number of slots in all programs kept. One slot takes about 100 bytes.
@@ -235,7 +235,7 @@ final class CreationProgram {
     private let mapping: PlannedMapping
     let attributes: AttributeProgram
     let slots: SourceColumns
-    /// The reader of rows outside of the current batch.
+    /// Reads a source row by its key, if it is not in the current batch.
     let rows: SourceRowReader
     var single: RowBatch
 

@@ -66,7 +66,7 @@ extension MigrationManager {
         return observation
     }
 
-    /// Tells the handler and the observers of a run's progress; nil if there are none.
+    /// A closure that passes a run's progress to the handler and the observers; nil if there are neither.
     var progressFollower: ((Float) -> Void)? {
         let handler = migrationProgressHandler
         guard !observers.isEmpty else { return handler }

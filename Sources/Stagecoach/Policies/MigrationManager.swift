@@ -82,7 +82,7 @@ open class MigrationManager: NSObject {
         self.destinationModel = destinationModel
     }
 
-    /// The type of a store.
+    /// The type of a source or destination store of a migration: see ``PersistentStore/StoreType``.
     public typealias StoreType = PersistentStore.StoreType
 
     /// Migrates a store. If a store exists at the destination already, the objects are appended to it.
@@ -100,8 +100,8 @@ open class MigrationManager: NSObject {
     ///   - destination: URL of the destination; an existing store stays as it is until the call succeeds.
     ///   - destinationType: the destination's type. A store of type XML or binary is made anew, never appended to.
     ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
-    /// - Throws: `manager.storeType` (78) for stores in memory, and a type that is not that of the file; ``MigrationError``; the error of a policy's
-    ///   method or of the cancellation, unchanged. ``failure`` says where it happened.
+    /// - Throws: `manager.storeType` (78) for stores in memory, and a type that is not that of the file; ``MigrationError``; the
+    ///   error of a policy's method or of the cancellation, unchanged. ``failure`` says where it happened.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,

@@ -147,7 +147,7 @@ final class ObjectCreation {
     }
 }
 
-/// A single source row, held by a class because batches cannot be copied.
+/// A batch for one source row that a policy changed after its batch was read. It is a class because batches cannot be copied.
 private final class ChangedRow {
     var batch: RowBatch
 

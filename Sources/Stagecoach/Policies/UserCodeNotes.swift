@@ -32,7 +32,7 @@ final class UserCodeNotes {
         crash_note_of_thread().pointee.entity = UnsafePointer(text(entity.definition.name))
     }
 
-    /// Notes the object of the next call.
+    /// Notes the key of the object for which this thread calls user code next.
     @inline(__always)
     static func enter(key: Int64) { crash_note_of_thread().pointee.key = key }
 

@@ -11,7 +11,8 @@ import ManagedModel
 struct HistoryPlan {
     /// The copying of the rows, or of the empty tables alone; nil for an existing store, which has its own history.
     let copy: HistoryCopy?
-    /// A sentence for the report; nil if the source keeps no history.
+    /// A sentence for the report about what became of the history. Nil if the source keeps none, or if the history was carried over
+    /// because the options ask for it.
     let note: String?
 
     /// - Parameters:

@@ -22,7 +22,8 @@ struct BrokenRule {
     var isOfSource = false
     /// The attribute, if the property is one and its rules were checked.
     var attribute: AttributeDefinition?
-    /// The value as an object; nil if there is none, or it is too large for an error.
+    /// The value as an object, for the error's user info. Nil if there is none, if it is too large or in an external file, or if
+    /// the check of the rule does not keep it.
     var object: Any?
 
     var objectID: String { "\(entityName)/p\(key)" }

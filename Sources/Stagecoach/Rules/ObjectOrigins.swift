@@ -52,7 +52,7 @@ enum ObjectOrigins {
 
 /// The objects that policies made, as their origins need them.
 struct PolicyOrigins {
-    /// The association tables of this and all previous mapping models, by mapping index.
+    /// The association tables of the current mapping model and all previous ones, by the index of the entity mapping.
     let associations: [MappingAssociations]
     /// Returns the entity of a row of a source table; nil if there is no such row.
     let sourceEntity: (_ table: Int, _ key: Int64) throws -> EntityDescription?

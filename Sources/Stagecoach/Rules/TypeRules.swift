@@ -9,7 +9,8 @@ struct TypeRules {
     /// The rule of one column.
     struct Rule {
         let property: String
-        /// True if the source's column has the same rule.
+        /// True if a value of another kind is only a warning: it is copied unchanged from the source, and broken rules of the
+        /// source are excused.
         let isExcused: Bool
         fileprivate let column: Int
         fileprivate let type: AttributeType

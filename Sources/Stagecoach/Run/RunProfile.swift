@@ -27,7 +27,7 @@ final class RunProfile {
         (stage, self.subject) = (phase.label, subject)
     }
 
-    /// Ends the current lap and adds its figures to the line of its stage and subject.
+    /// Ends the current lap: adds its times and bytes to the line of its stage and subject. The next lap begins at this moment.
     func end() {
         let now = now
         let place =

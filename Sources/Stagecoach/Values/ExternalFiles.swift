@@ -201,7 +201,9 @@ final class ExternalFiles {
         }
     }
 
-    /// Makes a file of a value, and lets the row refer to it.
+    /// Makes an external file for a value, and stores the reference to it in the row.
+    ///
+    /// - Parameter write: writes the value's bytes to the file.
     private func makeFile(
         _ batch: inout RowBatch, _ row: Int, _ column: Column, table: Int, _ counts: inout MigrationCounts,
         _ write: (borrowing RowBatch, ExternalFileWriter) throws(MigrationError) -> Void

@@ -2,11 +2,12 @@ import CoreDataStore
 import Diagnostics
 import Rows
 
-/// Tells whether SQLite's own check of a file would find anything, without its look-up of each row in each index.
+/// A fast check of a database file, which shows that SQLite's full check (`PRAGMA integrity_check`) is not needed.
 ///
-/// SQLite checks all pages and the rows of all tables. The entries of each index must ascend, must not repeat where it is
-/// unique, and must be those of its table, by their number and a sum of hashes. The rows of entity tables are added by those
-/// who read them anyway. If anything is otherwise, or cannot be told in this way, SQLite's full check says what is wrong.
+/// SQLite's `quick_check` covers all pages and the rows of all tables, but does not compare indexes with rows. This class does:
+/// the entries of an index must ascend, must not repeat if the index is unique, and must agree with the rows of its table in
+/// their number and in a sum of hashes. The caller passes the rows of entity tables, which it reads anyway. If the check fails,
+/// the file need not be damaged, as the check does not know every kind of index: SQLite's full check decides.
 ///
 /// Memory: a page cache.
 final class FileScreen {

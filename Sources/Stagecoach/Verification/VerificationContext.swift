@@ -48,8 +48,8 @@ final class VerificationContext {
 
     /// Opens both stores.
     ///
-    /// - Parameter again: the store made by a second run of the policies; nil if they did not run.
-    /// - Throws: the errors of opening the stores, `store.otherModel` (78), `destination.layout` (65).
+    /// - Parameter again: the path of the store made by a second run of the policies; nil if they did not run.
+    /// - Throws: the errors of opening the stores, `store.otherModel` (78), `verify.layout` (65), `memory.limit` (78).
     init(
         _ migration: ChainedMigration, folder: String, findings: VerificationFindings, rejects: VerificationRejects?,
         again: String?, checkCancelled: @escaping () throws -> Void

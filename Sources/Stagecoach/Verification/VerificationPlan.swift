@@ -115,7 +115,7 @@ final class VerificationPlan {
         mapping.destination.map(destination.schema.tableIndex(of:))
     }
 
-    /// Returns the mappings of one mapping model.
+    /// Returns the entity mappings of the mapping model with an index.
     func own(_ model: Int) -> [VerifiedMapping] { mappings.filter { $0.model == model } }
 
     /// Tells whether a mapping model has mappings with a policy, or with objects that an expression gives.

@@ -168,7 +168,8 @@ final class ExpectedKeys {
         private var rank = 0
         private var count = 0
         private var place = 0
-        /// The objects of the source in view: the first, the next to be shown, and the one after the last.
+        /// The current source object, and destination keys of its objects: the first, the one to return next, and the one after the
+        /// last. Nil before the first source object, and if each source object makes one object.
         private var run: (source: Int64, first: Int64, next: Int64, end: Int64)?
         /// The source after it; nil before the first and after the last.
         private var following: (source: Int64, destination: Int64)?

@@ -244,7 +244,8 @@ struct VerificationObstacle: Error {
 final class LookupStub: NSObject, ExpressionFunctions {
     private let plan: VerificationPlan
     private let storage: VerificationStorage
-    /// The position of the mapping model at work. Lookups by name reach its mappings, or else the latest previous ones.
+    /// The index of the mapping model whose expressions are evaluated. A lookup by an entity mapping's name finds the entity
+    /// mapping of that name in this model, or else in the latest previous model that has one.
     var model = 0
     /// The entity mapping whose expressions are evaluated.
     private var current: EntityMapping?

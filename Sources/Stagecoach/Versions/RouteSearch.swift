@@ -20,7 +20,8 @@ final class RouteSearch {
     private let all: [VersionInHistory]
     private let candidates: [MappingCandidate]
     private let unmappable: UnmappableProperties
-    /// True if a failure leads to a search through the whole bundle, where a mapping model may fit better.
+    /// True if the caller searches all versions of the bundle when this search fails. An expression that does not fit is then an
+    /// error at once, because its mapping model may fit other versions better.
     private let isTrial: Bool
     /// The reasons why no step can be inferred for a pair.
     private var obstacles: [Pair: Obstacle] = [:]

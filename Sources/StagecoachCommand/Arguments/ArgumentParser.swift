@@ -133,7 +133,8 @@ package struct ArgumentParser: Sendable {
         return .command(command, parsed)
     }
 
-    /// Tells whether an argument is a negative number for an option that takes a number. It is then refused as a number.
+    /// Tells whether an argument that begins with `-` is a negative number and the option takes a number. The argument is then the
+    /// option's value, so that the error is about the number and not about an unknown option.
     private static func isNegativeNumber(_ argument: String, for option: OptionSpecification) -> Bool {
         switch option.value {
         case .count, .size: argument.dropFirst().first?.isNumber == true

@@ -17,7 +17,7 @@ final class BatchWorker {
         return memory
     }
 
-    /// The suffix of an entry's index for an entry that an previous run started.
+    /// The suffix of an entry's index for an entry that a previous run started.
     static let begunMark = " begun"
 
     private let child: ChildProcess

@@ -3,7 +3,6 @@ import Diagnostics
 import ManagedModel
 import Mapping
 
-/// `stagecoach inspect`.
 enum InspectCommand {
     /// Prints a store, a model or a mapping model. Its name and first bytes determine which it is.
     static func run(_ arguments: ParsedArguments, console: Console) throws {

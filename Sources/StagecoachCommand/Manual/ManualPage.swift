@@ -34,7 +34,7 @@ enum ManualPage {
         return page.output
     }
 
-    /// `stagecoach-NAME(1)`.
+    /// Returns the manual page of a command, `stagecoach-NAME(1)`.
     static func command(_ command: CommandSpecification) -> String {
         var page = Roff(
             title: "STAGECOACH-\(command.name.uppercased())", version: CommandCatalog.version, date: CommandCatalog.date

@@ -51,7 +51,8 @@ struct PortRules {
         return PortedSource(file: file, source: source, findings: rules.findings, edits: rules.edits)
     }
 
-    /// Applies the rules to a token. Each rule that returns an index returns that of the next token to examine.
+    /// Applies the rules to the token at an index. Returns the index of the next token to examine. So does each rule that returns
+    /// an index.
     private mutating func rule(at index: Int) -> Int {
         let token = tokens[index]
         switch token.kind {

@@ -48,7 +48,8 @@ struct MissingType: Encodable {
     fileprivate(set) var cases: Set<ImplicitMember> = []
     /// True if a source throws a value of it.
     fileprivate(set) var isThrown = false
-    /// True if an extension gives it an initialiser that no class can have there.
+    /// True if an extension declares an initialiser that is not `convenience`. A class cannot have one in an extension, so the stub
+    /// is a structure.
     fileprivate(set) var isValue = false
     /// The types that are named as members.
     fileprivate(set) var nested: [String: [[String]: Bool]] = [:]
@@ -62,7 +63,7 @@ struct MissingType: Encodable {
 struct PortStubs {
     let declarations: SourceDeclarations
     private(set) var missing: [String: MissingType] = [:]
-    /// The variables of the source that is read.
+    /// The variables of the Swift source that is being read, with their types.
     private var variables = VariableTypes([])
     private var names = SourceNames([])
     /// The places in `PlatformPart.all` of the parts that sources use.

@@ -1,5 +1,5 @@
 extension PortTable {
-    /// Lists of words that port uses, each behind its name.
+    /// The word lists of the command `port`. Each line is a list: its name, then its words. Lines that begin with `#` are comments.
     static let wordsText = #"""
         # Modules of Apple's systems whose import is replaced: Stagecoach has the parts that policies use.
         replacedModules CoreData Foundation UIKit AppKit Cocoa SwiftUI

@@ -100,7 +100,8 @@ struct VariableTypes {
         return unclear.contains(name) ? Self.nearestType(tokens, base) : types[name]
     }
 
-    /// Returns the type that the nearest declaration before an index shows of the variable there; nil if it shows none.
+    /// Returns the type of the variable at an index, as its nearest declaration before the index shows it; nil if that shows no
+    /// type, or if there is none.
     private static func nearestType(_ tokens: [SwiftToken], _ index: Int) -> String? {
         let declared = tokens[..<index].indices.last { position in
             tokens[position].isWord(tokens[index].text) && position > 0
@@ -142,7 +143,8 @@ struct VariableTypes {
         }
     }
 
-    /// Tells whether a variable is used as an optional behind a token.
+    /// Tells whether the tokens from an index on use a variable as an optional: they unwrap it, call a member with `?`, give it a
+    /// default with `??`, or compare it with nil.
     static func isOptional(_ tokens: [SwiftToken], _ name: String, after index: Int) -> Bool {
         (min(index, tokens.count)..<tokens.count).contains { position in
             guard tokens[position].isWord(name), !tokens.isMark(position - 1, ".") else { return false }

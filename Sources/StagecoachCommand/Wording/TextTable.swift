@@ -27,7 +27,7 @@ extension [[String]] {
 }
 
 extension [String] {
-    /// The lines as a text whose names cannot control a terminal.
+    /// The lines as one text, with a newline after each. Characters that control a terminal are replaced by spaces.
     var printableText: String { map(\.printable).joined(separator: "\n") + "\n" }
 
     /// Returns the lines, indented, with an empty line and a title before them. Returns no lines if there are none.

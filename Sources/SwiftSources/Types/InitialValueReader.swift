@@ -96,7 +96,7 @@ struct InitialValueReader {
         return type.isOptional ? nil : type
     }
 
-    /// Returns the value of a literal; nil for any other expression.
+    /// Returns the value of a Boolean, string or number literal, which may have a sign; nil for any other expression.
     static func literal(_ tokens: ArraySlice<SwiftToken>) -> AttributeValue? {
         guard let first = tokens.first else { return nil }
         if tokens.count == 1 {

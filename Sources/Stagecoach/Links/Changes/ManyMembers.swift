@@ -8,8 +8,8 @@ import SpillStorage
 final class ManyMembers {
     /// The words of a record: member, the number of its finding, its Z_ENT, the two words of its place.
     private let byKey: RecordSorter
-    /// The words of a record: the number of the finding, member, its Z_ENT, the kind of its previous place (0: it was not a
-    /// member; otherwise the kind plus 1), the value of that place.
+    /// The five words of a record: the number at which the member was found first, its key, its Z_ENT, the kind of its previous
+    /// place plus 1 (0 if it was no member before), and the value of that place.
     private lazy var byFinding = makeSorter()
     private let makeSorter: () -> RecordSorter
     private var count: UInt64 = 0

@@ -247,9 +247,11 @@ final class LaterCondition {
     private let column: SelectedColumn
     private var made: FetchCondition?
 
-    /// Prepares to compile a comparison of an entity's attribute with a value.
+    /// Keeps a comparison of an entity's attribute with a value, to be compiled by ``condition()``.
     ///
-    /// - Parameter column: the attribute's column.
+    /// - Parameters:
+    ///   - node: the comparison.
+    ///   - column: the attribute's column.
     init(_ node: PredicateNode, of column: SelectedColumn, _ entity: EntityDescription, _ side: any FetchSide) {
         self.node = node
         self.entity = entity

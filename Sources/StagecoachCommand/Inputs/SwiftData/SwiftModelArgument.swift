@@ -89,7 +89,7 @@ enum LikeArgument {
         return KnownHashes(origin: path, names: words, hashes: hashes)
     }
 
-    /// Returns the 32 bytes of a hash as text; nil for other words.
+    /// Returns the 32 bytes of a version hash that is written in hexadecimal or Base64; nil for any other word.
     private static func bytes(_ word: String) -> [UInt8]? {
         let characters = Array(word.utf8)
         if characters.count == 64 {
