@@ -99,7 +99,7 @@ public struct CheckReport: Sendable, Codable {
     public func fails(_ options: MigrationOptions) -> Bool {
         if refusal(options) != nil { return true }
         return switch options.onInvalid {
-        case .fail: !violations.isEmpty
+        case .fail, .merge: !violations.isEmpty
         case .reject: hasInvalidExistingObjects || rejectedObjects > options.maximumRejects ?? .max
         }
     }

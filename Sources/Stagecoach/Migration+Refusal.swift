@@ -33,7 +33,7 @@ extension Migration {
     ///
     /// - Throws: `validation.missing` (65) as the run does.
     private func refuseMissingValues(_ prepared: Prepared, _ search: FirstSourceRow) throws(MigrationError) {
-        guard options.onInvalid == .fail else { return }
+        guard options.onInvalid.endsRun else { return }
         for planned in prepared.models {
             for mapping in planned.mappings.dropFirst(planned.previousCount) where mapping.isDeclarative {
                 guard let missing = missingProperty(of: mapping, prepared), let entity = mapping.destination,

@@ -25,9 +25,12 @@ struct CommandMergeTests {
     static let mapping = ["--mapping", "mapping.json"]
 
     /// Tags 1, 3 and 4 are named alike, if case does not count; 5 has no name.
-    static func inputs() throws -> VersionedInputs {
-        try VersionedInputs(
-            entities, entities + "<entity name=\"Zone\"><attribute name=\"x\" \(text)/></entity>"
+    static func inputs(constraints: String = "") throws -> VersionedInputs {
+        let end = "inverseEntity=\"Part\"/>"
+        return try VersionedInputs(
+            entities,
+            entities.replacing(end, with: end + constraints)
+                + "<entity name=\"Zone\"><attribute name=\"x\" \(text)/></entity>"
         ) {
             store in
             for (key, name, color, used) in [
@@ -65,7 +68,7 @@ struct CommandMergeTests {
         """.write(toFile: inputs.folder.file("mapping.json"), atomically: true, encoding: .utf8)
     }
 
-    private static func tags(_ path: String) throws -> [String] {
+    static func tags(_ path: String) throws -> [String] {
         let connection = try Connection(path: path, flags: 1)
         return try connection.firstColumn(
             """

@@ -19,17 +19,22 @@ extension MappingModel {
     ///
     /// A new required attribute without a default is accepted here: it is an error only if rows exist.
     ///
-    /// - Parameter unmappable: the treatment of properties that cannot be mapped. Entities of two hierarchies put into one are
-    ///   refused in any case.
+    /// - Parameters:
+    ///   - unmappable: the treatment of properties that cannot be mapped. Entities of two hierarchies put into one are
+    ///     refused in any case.
+    ///   - mergesDuplicates: true to merge the objects of an entity that would break a uniqueness constraint which only the
+    ///     destination has, as `mergeBy` with the constraint's attributes does: the first is kept.
     /// - Throws: `inference.attributeType`, `inference.propertyKind`, `inference.cardinality`,
     ///   `inference.relationshipDestination`, `inference.hierarchies` (78): the first problem in the context, all in the
-    ///   message.
+    ///   message; `inference.merge` (78) for a constraint by which objects cannot be merged.
     /// - Complexity: O(n log n) in properties, inherited ones counted in each entity. Memory: one small object a property.
     public static func inferred(
-        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties = .refuse
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties = .refuse,
+        mergesDuplicates: Bool = false
     ) throws(MigrationError) -> MappingModel {
         let (model, problems) = inference(from: source, to: destination, unmappable: unmappable)
         if let error = problems.error { throw error }
+        if mergesDuplicates { try model.mergeDuplicates(from: source, to: destination) }
         return model
     }
 

@@ -122,7 +122,7 @@ extension MigrationOptions {
         if let memoryLimit { lines["--memory-limit"] = String(memoryLimit) }
         if let batchSize { lines["--batch-size"] = String(batchSize) }
         if appendsToExisting { lines["--append"] = "given" }
-        if onInvalid == .reject { lines["--on-invalid"] = "reject" }
+        if onInvalid != .fail { lines["--on-invalid"] = onInvalid.rawValue }
         if strictValidation { lines["--strict-validation"] = "given" }
         if !transformsValues { lines["--transformable-bytes"] = "given" }
         if !usesStoreSpecificMigrationManager { lines["usesStoreSpecificMigrationManager"] = "false" }

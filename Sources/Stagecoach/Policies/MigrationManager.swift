@@ -127,7 +127,9 @@ open class MigrationManager: NSObject {
         let destinationFormat = try AtomicSource.format(destinationType)
         let mapping =
             try mappings
-            ?? MappingModel.inferred(from: sourceModel, to: destinationModel, unmappable: options.unmappable)
+            ?? MappingModel.inferred(
+                from: sourceModel, to: destinationModel, unmappable: options.unmappable,
+                mergesDuplicates: options.onInvalid == .merge)
         var options = options
         options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
         options.appendsToExisting = true

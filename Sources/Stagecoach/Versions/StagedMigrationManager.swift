@@ -196,7 +196,9 @@ public final class StagedMigrationManager: NSObject {
             }
             let mapping =
                 try custom?.mappingModel?.restricted(from: version, to: move.destination)
-                ?? MappingModel.inferred(from: version, to: move.destination, unmappable: options.unmappable)
+                ?? MappingModel.inferred(
+                    from: version, to: move.destination, unmappable: options.unmappable,
+                    mergesDuplicates: options.onInvalid == .merge)
             let isLast = index == route.moves.count - 1 && custom?.didMigrateHandler == nil
             made += 1
             try migrate(mapping, to: move.destination, at: isLast ? destination : stores.path(ofRun: made), name)

@@ -62,8 +62,8 @@ extension CommandCatalog {
         --passes CUT
           Cut the work into passes: a number, or names of entity mappings as "A,B;C". If there are fewer tables, they are cut by key range. The result is the same. Left out: the planner decides.
         % rejects
-        --on-invalid CHOICE=fail|reject
-          Objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and so are objects that need them).
+        --on-invalid CHOICE=fail|reject|merge
+          Objects that break the model's rules: fail (the first one ends the run), reject (they are left out, and so are objects that need them), or merge (without --mapping: those with the same values in a new uniqueness constraint become one, the first; others end the run).
         --reject-file FILE
           With --on-invalid reject: write the rejected objects and why to a new file, a line of JSON each.
         --max-rejects N>=0

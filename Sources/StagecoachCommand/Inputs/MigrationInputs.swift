@@ -66,6 +66,7 @@ struct MigrationInputs {
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
             via: via, mappings: request.mappings, changes: request.changes, unmappable: request.options.unmappable)
         for match in request.matches { try match.apply(to: route.steps) }
+        if request.options.onInvalid == .merge { try route.mergeDuplicates() }
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
         try swiftModels?.check(route.steps)
     }
