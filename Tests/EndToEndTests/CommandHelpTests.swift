@@ -221,8 +221,11 @@ struct CommandHelpTests {
 
                 Rejects, losses:
                       --on-invalid CHOICE   Objects that break the model's rules: fail (the
-                                            first one ends the run) or reject (they are left
-                                            out, and so are objects that need them).
+                                            first one ends the run), reject (they are left out,
+                                            and so are objects that need them), or merge
+                                            (without --mapping: those with the same values in a
+                                            new uniqueness constraint become one, the first;
+                                            others end the run).
                       --reject-file FILE    With --on-invalid reject: write the rejected objects
                                             and why to a new file, a line of JSON each.
                       --max-rejects N       With --on-invalid reject: fail if more objects are

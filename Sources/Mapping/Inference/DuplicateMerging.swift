@@ -77,11 +77,15 @@ private struct NewConstraints {
         let name = attributes.joined(separator: ", ")
         var values: [ValueExpression] = []
         var read: Set<String> = []
+        // A constraint that the source has too is not new, whatever it compares.
+        let isUnchanged = old.allUniquenessConstraints.contains { Set($0.attributes) == Set(attributes) }
         for attribute in attributes {
             guard let described = new.attribute(named: attribute) else {
+                if isUnchanged { return nil }
                 throw Self.refusal(new, "the constraint \(name) has the relationship \(attribute)")
             }
             guard !described.isDerived else {
+                if isUnchanged { return nil }
                 throw Self.refusal(new, "\(attribute) of the constraint \(name) is derived")
             }
             let property = mapping.attributeMapping(named: attribute)
