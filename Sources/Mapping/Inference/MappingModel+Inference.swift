@@ -40,7 +40,7 @@ extension MappingModel {
 
     /// Returns the mapping model that is inferred, and the reasons why it may not be used.
     ///
-    /// - Complexity: as ``inferred(from:to:unmappable:)``.
+    /// - Complexity: as ``inferred(from:to:unmappable:mergesDuplicates:)``.
     package static func inference(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties
     ) -> (model: MappingModel, problems: InferenceProblems) {
@@ -75,7 +75,7 @@ extension MappingModel {
         return (model, problems)
     }
 
-    /// Infers the mapping model: ``inferred(from:to:unmappable:)`` under Core Data's name.
+    /// Infers the mapping model: ``inferred(from:to:unmappable:mergesDuplicates:)`` under Core Data's name.
     public static func inferredMappingModel(
         forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
     ) throws -> MappingModel {

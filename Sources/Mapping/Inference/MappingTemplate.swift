@@ -3,13 +3,13 @@ import ManagedModel
 
 extension MappingModel {
     /// Infers a mapping model in which everything that can be mapped is mapped. Each other place has no expression and says what
-    /// its user must decide: properties that ``inferred(from:to:unmappable:)`` refuses, and new ones that need a value where
+    /// its user must decide: properties that ``inferred(from:to:unmappable:mergesDuplicates:)`` refuses, and new ones that need a value where
     /// objects exist.
     ///
     /// - Parameter changes: changes that decide some of them.
     /// - Throws: `inference.hierarchies` (78), because objects whose keys would collide have no place at all; the errors of the
     ///   changes.
-    /// - Complexity: as ``inferred(from:to:unmappable:)``.
+    /// - Complexity: as ``inferred(from:to:unmappable:mergesDuplicates:)``.
     package static func template(
         from source: ManagedObjectModel, to destination: ManagedObjectModel, changes: [MappingChange] = []
     ) throws(MigrationError) -> MappingModel {

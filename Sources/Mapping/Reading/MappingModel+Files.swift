@@ -64,7 +64,7 @@ extension MappingModel {
         }
     }
 
-    /// Infers the mapping model, with changes to it: ``inferred(from:to:unmappable:)``.
+    /// Infers the mapping model, with changes to it: ``inferred(from:to:unmappable:mergesDuplicates:)``.
     ///
     /// - Throws: `mapping.…`, `expression.…` and `inference.hierarchies` (78) too.
     package static func inferred(

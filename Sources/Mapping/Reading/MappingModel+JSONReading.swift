@@ -11,7 +11,7 @@ extension MappingModel {
     ///   everything means the same as the inferred one. Only the expression of an attribute that was optional and is now
     ///   required with a default is different: listed, it never replaces nil by the default.
     /// - With `"unlisted": "infer"` for the mapping model itself, entities without an entity mapping have the one that
-    ///   ``inferred(from:to:unmappable:)`` gives them.
+    ///   ``inferred(from:to:unmappable:mergesDuplicates:)`` gives them.
     /// - With `convertedFrom` the mapping is completed like the form that it names.
     /// - Stated version hashes, in hexadecimal digits or base64, must be those of the models, as far as these are known.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
